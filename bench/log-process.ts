@@ -95,7 +95,10 @@ function onHubDay(tenant: Tenant): Tenant {
   const { absences } = tenant;
   if (absences === undefined) return tenant;
   const aheadMs = Date.parse(HUB_STARTS_AT) - processStartedAtMs;
-  return { ...tenant, absences: { ...absences, absentSinceMs: () => absences.absentSinceMs() + aheadMs } };
+  return {
+    ...tenant,
+    absences: { ...absences, absentSinceMs: () => (absences.absentSinceMs() ?? Infinity) + aheadMs },
+  };
 }
 
 /** Drops the index as if Redis was lost; afterwards the tenant must be taken over again. */

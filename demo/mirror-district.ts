@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { loadConfig, type Config } from '../src/config.ts';
-import { localDate } from '../src/core/full-sync-time.ts';
+import { localDate } from '../src/core/daily-time.ts';
 import { windowAround, type DayWindow } from '../src/core/lessons/window.ts';
 import { describeError } from '../src/errors.ts';
 import { STATE_TOPIC } from '../src/model/collections.ts';

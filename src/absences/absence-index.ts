@@ -38,7 +38,7 @@ export class AbsenceIndex {
       if (!(error instanceof RangeError)) throw error;
       await this.#index.rebuild();
       const what = 'An entry of the index of absences in Redis cannot be decoded';
-      const remedy = 'You need not do anything: Rollcall rebuilds this index from the topics by itself.';
+      const remedy = 'There is nothing to do: Rollcall rebuilds this index from the topics.';
       throw new RollcallError('INDEX_DIVERGED', what, { remedy, cause: error });
     }
   }

@@ -278,7 +278,7 @@ export class AbsenceView implements View {
       if (table.isFull) await sync.commit();
     }
     const absent = table.staged.keysOf('absent');
-    const sinceMs = absentSinceMs();
+    const sinceMs = absentSinceMs() ?? Infinity;
     for await (const batch of index.entries('absent')) {
       const outlived = batch.filter(([id, value]) => decodeAbsent(value).toMs < sinceMs && !absent.has(id));
       const changes = outlived.map(([key]): IndexChange => ({ area: 'absent', key, value: null }));

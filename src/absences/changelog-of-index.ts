@@ -13,7 +13,7 @@ export function copied(absences: TenantAbsences, change: IndexChange): IndexChan
   const { area, value } = change;
   if (value === null) return change;
   if (area === 'bodies') return { ...change, value: keptInForce(absences, value) };
-  return area === 'absent' && absences.absentSinceMs() === Infinity ? { ...change, value: null } : change;
+  return area === 'absent' && absences.absentSinceMs() === null ? { ...change, value: null } : change;
 }
 
 /** Yields the entries of the index as records of `absence-state`, one transaction's worth at a time. */

@@ -110,7 +110,7 @@ class Rendering implements Rendered {
       sharedHeaders: this.#ofAbsences.of(kind, hash),
     });
     const absent = absentEntryOf(record.value);
-    const isKept = absent !== null && absent.toMs >= absences.absentSinceMs();
+    const isKept = absent !== null && absent.toMs >= (absences.absentSinceMs() ?? Infinity);
     if (isKept) this.changes.push({ area: 'absent', key: absenceId, value: encodeAbsent(absent) });
     // An absence that was not shown before has no entry.
     else if (kind === 'updated') this.changes.push({ area: 'absent', key: absenceId, value: null });

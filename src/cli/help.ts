@@ -70,20 +70,20 @@ function read(page: string): string | undefined {
   return pages().includes(page) ? readFileSync(new URL(`${page}.md`, DOCS), 'utf8') : undefined;
 }
 
-/** A section, by the anchor that links to it have. */
+/** Returns the section of a page whose heading has this anchor in links. */
 function sectionOf(page: string, anchor: string): string | undefined {
   const sections = read(page)?.split(/^(?=##+ )/m);
   const title = new RegExp(`^#+ ${anchor.replaceAll(/\W/g, '\\W+')}\\W*\n`, 'i');
   return sections?.find((section) => title.test(section));
 }
 
-/** What makes a part of a tenant not ready. */
+/** Returns the paragraph on why a part of a tenant is not ready. */
 function partOf(name: string): string | undefined {
   const items = sectionOf('operations', 'what-is-not-ready')?.split(/^(?=- )/m);
   return items?.find((item) => item.startsWith(`- \`${name}\`:`));
 }
 
-/** Links between documents as the commands that print what they lead to. */
+/** Replaces links to documents by the commands that print these documents. */
 function asCommands(markdown: string): string {
   return markdown
     .replaceAll(/\[([^\]]+)\]\(([a-z-]+)\.md(#[^)]*)?\)/g, '$1 (rollcall help $2$3)')

@@ -1,8 +1,9 @@
 import { Command } from 'commander';
 import { countOf, printable } from '../core/words.ts';
+import { COLLECTIONS } from '../model/collections.ts';
 import { REPUBLISH, type Republished } from '../owner/republish.ts';
 import { asOwner } from './as-owner.ts';
-import { choose, type Scope } from './choose.ts';
+import { choose, chooseFrom, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import { showSyncs } from './outcomes.ts';
 import type { Output } from './output.ts';
@@ -37,13 +38,12 @@ Examples:
 async function republish(verb: Verb<Scope & { readonly key?: string[] }>): Promise<number> {
   const { output, signal, args, flags } = verb;
   const config = verb.loadConfig();
-  const chosen = choose(config, { tenant: flags.tenant, collection: [args[0] ?? ''] });
-  const [collection = 'users'] = chosen.collections;
-  const tenants = chosen.tenants.filter((tenant) => tenant.collections[collection].enabled);
+  const collection = chooseFrom('collection', args[0] ?? '', COLLECTIONS);
+  const { tenants } = choose(config, { tenant: flags.tenant, collection: [collection] });
   const keys = [...new Set(flags.key ?? [])];
   await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(output, event));
   const results: ({ tenant: string } & Republished)[] = [];
-  for (const { id: tenant } of tenants) {
+  for (const { id: tenant } of tenants.filter(({ collections }) => collections[collection].enabled)) {
     const parameters = { collection, keys };
     const options = { tenantId: tenant, request: REPUBLISH, parameters, output, signal };
     results.push({ tenant, ...(await asOwner(assembly, options)) });

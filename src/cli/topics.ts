@@ -225,7 +225,7 @@ function purgeable(topic: string, wanted: ReadonlySet<string>) {
   if (parts !== null && !wanted.has(topic)) return parts;
   const why = parts === null ? 'is no name that Rollcall gives to a topic' : 'is still in the configuration';
   throw new RollcallError('USAGE_INVALID', `${topic} ${why}: nothing was deleted`, {
-    remedy: '"rollcall topics list" shows the topics that can be purged.',
+    remedy: 'Only what has left the configuration can be purged: "rollcall topics list" shows it.',
   });
 }
 

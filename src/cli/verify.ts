@@ -122,16 +122,23 @@ function inState(reports: readonly CollectionReport[], wanted: Difference['state
   return reports.flatMap(({ differences }) => differences.filter(({ state }) => state === wanted));
 }
 
-/** Plans a full sync, and audits the topics as they are then. */
+/**
+ * Compares the topics of a tenant with the hub and with the index, while a process may go on publishing to them:
+ * 1. It notes where the topics end.
+ * 2. It plans a full sync. What that sync would publish, and what it misses, is where topics and hub differ.
+ * 3. It reads the keys that were published since step 1, and drops the planned differences of these keys: they may
+ *    have been settled.
+ * 4. It audits the topics as they are then: their records, the steps of absences, and the index.
+ */
 async function verifyTenant(
   assembly: Assembly,
   { tenantId, collections, output, signal }: VerifyOptions,
 ): Promise<readonly CollectionReport[]> {
   const { openReadOnlyLog } = assembly.tenant(tenantId);
   const log = openReadOnlyLog();
-  const since = new Set<string>();
+  const publishedSince = new Set<string>();
   const reader = new TopicReader({ log }, [...collections, 'rejects'], async ({ topic, key }) => {
-    since.add(`${topic} ${key}`);
+    publishedSince.add(`${topic} ${key}`);
   });
   await reader.skip();
   const { progress: known } = await log.progress(signal);
@@ -145,10 +152,10 @@ async function verifyTenant(
     signal,
   });
   const planned = plans.flatMap((each) => plannedIn(each, assembly.config.redis !== undefined));
-  // What a running process has published meanwhile is planned no more. Waits until its records can be read.
+  // From now on the topics can be read to the last commit that `progress` names.
   await log.progress(signal);
   await reader.readOn(signal);
-  const left = planned.filter((each) => !since.has(recordOf(each)));
+  const left = planned.filter((each) => !publishedSince.has(recordOf(each)));
   const onRead = (collection: CollectionName, count: number): void =>
     output.progress(`${collection}: ${formatCount(count)} records of the topic`);
   const audits = await auditTenant(assembly, { tenantId, collections, onRead, signal });
@@ -158,6 +165,7 @@ async function verifyTenant(
     const wrong = findings.map((each): Difference => Object.assign({ state: 'wrong' as const }, each));
     const failed = plan?.outcome === 'complete' ? undefined : plan;
     const isNotOffered = failed?.outcome === 'not-offered' && topicKeys === 0;
+    // A short plan raises no doubt: if it is complete, as many rows are published as the hub counts.
     const doubt = removalsWait(plan?.nameless ?? 0, null);
     const isProven = failed === undefined && doubt === null && isLoaded(collection);
     return {

@@ -10,7 +10,7 @@ export interface LoggedValue {
 /** The part of a value that may be published. */
 export interface ValueInForce {
   readonly value: object;
-  /** Its content hash; null when the value is unchanged from the log. */
+  /** The content hash of a value that was decoded again; null: the value is as in the log, or only its id is left. */
   readonly hash: Buffer | null;
 }
 

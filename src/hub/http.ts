@@ -91,7 +91,7 @@ function headerOf(headers: Dispatcher.ResponseData['headers'], name: string): st
 const NOT_RESOLVED = ['its host name cannot be resolved', 'Check the host name in {}, and DNS.'] as const;
 const NO_ROUTE = ['there is no route to it', 'Check the network, firewall and {}.'] as const;
 const NOT_IN_TIME = ['no connection within the time limit', 'Check the network, firewall and {}.'] as const;
-const CLOSED = ['this client is closed', 'There is nothing to do; Rollcall is stopping.'] as const;
+const CLOSED = ['this client is closed', 'There is nothing to do: Rollcall is stopping.'] as const;
 
 /** What the codes of the system and of undici say; `{}`: the setting that the address comes from. */
 const NETWORK_CODES: Readonly<Record<string, readonly [what: string, remedy: string]>> = {

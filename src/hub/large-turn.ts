@@ -1,9 +1,9 @@
 import { LARGE_BYTES, LargeAnswer } from './hub-error.ts';
 import { Semaphore } from '../semaphore.ts';
 
-/** For all hubs together. */
+/** The turn to have a large answer in memory: one in the process, whatever the number of hubs. */
 const TURN = new Semaphore(1);
-/** For one turn that lasts long, because its hub or its Kafka is slow: with this permit in place of {@link TURN}, the others go on. */
+/** For a turn that lasts long because its hub or its Kafka is slow. It takes this permit and gives {@link TURN} back, so that other scans get a turn. */
 const LATE = new Semaphore(1);
 const LONG_MS = 30_000;
 

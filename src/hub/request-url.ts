@@ -55,9 +55,9 @@ export function fitsInAddress(id: string): boolean {
 /** Returns an id that a request is to name. Throws an error without it, since it may be that of a person. */
 export function askableId(id: string, { name }: Collection): string {
   if (fitsInAddress(id)) return id;
-  throw new HubError('HUB_REQUEST_REFUSED', `Cannot ask for ${name}: its id cannot be part of an address`, {
-    remedy: `The hub must use another id: not "." or "..", and at most ${MAX_ENCODED_ID} bytes when it is encoded in an address.`,
-  });
+  const what = `Rollcall cannot request ${name} by an id that no address can contain`;
+  const remedy = `Ask the people who run the hub to change the id: it must not be empty, "." or "..", and takes at most ${MAX_ENCODED_ID} bytes in an address.`;
+  throw new HubError('HUB_REQUEST_REFUSED', what, { remedy });
 }
 
 /** Returns the address of a collection, with the parent's id filled in. Throws where no path can have it. */

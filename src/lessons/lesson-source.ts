@@ -1,4 +1,4 @@
-import { localDate } from '../core/full-sync-time.ts';
+import { localDate } from '../core/daily-time.ts';
 import type { StudentDays } from '../core/lessons/read-days.ts';
 import { collectionOf } from '../config/schedules.ts';
 import { askedDays, isInWindow, windowAround, type DayWindow } from '../core/lessons/window.ts';

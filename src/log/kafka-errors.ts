@@ -41,7 +41,7 @@ export interface Right {
     | 'Read'
     | 'Write';
   readonly on: 'topic' | 'group' | 'transactional-id';
-  /** One that ends with `*` stands for all names that begin so. */
+  /** A name that ends with `*` stands for all names that begin so. */
   readonly names: readonly string[];
 }
 
@@ -235,7 +235,7 @@ export function commitError(error: unknown, doing: string, needs: readonly Right
   const message = `Kafka did not say whether it committed (${doing}): ${failure.type ?? reasonOf(failure)}`;
   return new RollcallError('KAFKA_OUTCOME_UNKNOWN', message, {
     remedy:
-      'Rollcall reads the outcome from Kafka and continues from there, unless another process owns the tenant by then.',
+      'There is nothing to do: Rollcall reads the outcome from Kafka and continues from there. If another process owns the tenant by then, that process does so.',
     cause: error,
   });
 }

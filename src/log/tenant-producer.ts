@@ -62,7 +62,7 @@ export class TenantProducer {
   #nothingSent(): RollcallError {
     const why = this.#failure?.message ?? 'the process does not own the tenant';
     return new RollcallError('KAFKA_NOT_SENT', `Nothing was sent for ${this.#transactionalId}: ${why}`, {
-      remedy: this.#failure?.remedy ?? 'Rollcall opens a new session by itself.',
+      remedy: this.#failure?.remedy ?? 'There is nothing to do: Rollcall opens a new session.',
       cause: this.#failure ?? undefined,
     });
   }

@@ -165,7 +165,7 @@ export class TransactionalProducer {
     const name = partitionName(topic, partition);
     const firstSequence = this.#sequences.get(name) ?? 0;
     this.#sequences.set(name, (firstSequence + batch.length) % SEQUENCES);
-    const owner = { producerId, producerEpoch, firstSequence, isTransactional: true };
+    const owner = { producerId, producerEpoch, firstSequence };
     return { topic, partition, bytes: batch.seal(owner, Date.now()) };
   }
 

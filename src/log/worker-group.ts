@@ -10,7 +10,7 @@ import { jsonObject } from './progress-codec.ts';
 /** What a worker is to mirror from now on. */
 export interface Assignment {
   readonly tenants: readonly string[];
-  /** Those of the tenants that another living worker held until now: it may still be ending its last transaction. */
+  /** The tenants among them that another living worker held until now: it may still be ending its last transaction. */
   readonly moved: readonly string[];
 }
 

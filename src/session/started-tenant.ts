@@ -182,7 +182,7 @@ function tenantAbsences(
     decodeVersion: (body) => versions.fromBuffer(body),
     decode: (framed, topics) => registry.decode(framed, topics),
     reader,
-    absentSinceMs: () => (hidesStudent ? Infinity : now() - days * DAY_MS),
+    absentSinceMs: () => (hidesStudent ? null : now() - days * DAY_MS),
     forgetAfterMs: tenantConfig.absences.forgetAfterMs,
     onStudents: (students) => schedules?.changes.note(students),
   };

@@ -63,13 +63,13 @@ function withoutOwner(answer: Exclude<RequestAnswer, { state: 'taken' }>): Reque
 }
 
 function noOwner(tenantId: string): RollcallError {
-  return new RollcallError('OWNERSHIP_LOST', `no running process owns ${tenantId}`, {
+  return new RollcallError('OWNERSHIP_LOST', `No running process owns ${tenantId}`, {
     remedy: 'Run the command again: without an owner it does the work itself.',
   });
 }
 
 function ownerEnded(tenantId: string): RollcallError {
-  const what = `the process that owned ${tenantId} ended before it finished the request`;
+  const what = `The process that owned ${tenantId} ended before it finished the request`;
   return new RollcallError('OWNERSHIP_LOST', what, {
     remedy: 'Run the command again; what the process has committed stays.',
   });
@@ -77,7 +77,7 @@ function ownerEnded(tenantId: string): RollcallError {
 
 function notTaken(tenantId: string, takeWithinMs: number): RollcallError {
   const seconds = Math.round(takeWithinMs / 1000);
-  const what = `the process that owns ${tenantId} did not take the request up within ${seconds} s`;
+  const what = `The process that owns ${tenantId} did not take the request up within ${seconds} s`;
   return new RollcallError('OWNER_BUSY', what, {
     remedy: '`rollcall status` shows what that process is doing. Run the command again when it is done.',
   });

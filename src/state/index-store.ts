@@ -71,9 +71,10 @@ export interface IndexReplay {
 /**
  * The index of one collection's keys, at one point of the log (invariant 1).
  *
- * Every read names the transaction that the index must reflect, and every write the one before it. If the index is
- * elsewhere (a failover, a restore, another process), the call throws `INDEX_DIVERGED`. `INDEX_UNREACHABLE` is
- * transient. Callers write nothing before Kafka has committed it.
+ * A lookup names the transaction that the index must reflect, and a write the one before it. If the index is
+ * elsewhere (a failover, a restore, another process), the call throws `INDEX_DIVERGED`. `count`, `keys` and `entries`
+ * name no transaction. A caller that would mistake a lost index for an empty one looks up no keys afterwards: this
+ * throws if the index was lost. `INDEX_UNREACHABLE` is transient. Callers write nothing before Kafka has committed it.
  */
 export interface CollectionIndex {
   /** Returns null for an index that is empty, unknown or in an unfinished replay. */
@@ -100,7 +101,7 @@ export interface CollectionIndex {
 
 /** The error for an index that is not at the expected position. `name` is tenant and collection. */
 export function indexDiverged(name: string): RollcallError {
-  return new RollcallError('INDEX_DIVERGED', `the index of ${name} has changed since this process wrote it`, {
+  return new RollcallError('INDEX_DIVERGED', `The index of ${name} has changed since this process wrote it`, {
     remedy:
       'There is nothing to do: Rollcall brings the index up to date from the topics. If it happens often, check for ' +
       'failovers, flushes or restores of Redis, and for another process with this tenant and key prefix.',

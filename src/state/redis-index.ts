@@ -173,7 +173,7 @@ export class RedisIndex implements CollectionIndex {
 
   async #write(guard: Guard, position: IndexPosition | null, changes: readonly IndexChange[]): Promise<void> {
     if (changes.length > CHANGES_AT_ONCE) {
-      const what = `one write to the index of ${this.#name} has more than ${CHANGES_AT_ONCE} changes`;
+      const what = `One write to the index of ${this.#name} has more than ${CHANGES_AT_ONCE} changes`;
       throw new RollcallError('INTERNAL', what, {
         remedy: 'Report this: transactions are bounded well below that number.',
       });

@@ -1,10 +1,10 @@
-import { hasAgreed, judgeScope, type ScanEvidence } from '../core/deletions/evidence.ts';
+import { hasAgreed, verdictOn, type ScanEvidence } from '../core/deletions/evidence.ts';
 import { Verdicts, type SyncVerdict } from '../core/deletions/verdicts.ts';
 import { isOtherOnHold } from '../core/deletions/waiting-list.ts';
-import { localDate } from '../core/full-sync-time.ts';
+import { localDate } from '../core/daily-time.ts';
 import { isoOrNull } from '../core/words.ts';
 import { hasSeen } from '../table/active-sync.ts';
-import type { Settled } from '../table/deletions.ts';
+import type { Settlement } from '../table/deletions.ts';
 import type { FoundKeys, Table } from '../table/table.ts';
 import type { MirroredCollection, RunningSync, Scanned } from './sync.ts';
 import type { SyncResult } from './sync-result.ts';
@@ -20,73 +20,87 @@ export async function completeFull(run: RunningSync, { scans, watermarkMs }: Sca
   const isPart = scans.length < run.reading.scopes.size;
   // Rows came, and every page was accepted.
   if (stats.rowsSeen > 0) deletions.noteForeign(null);
-  const { inconclusive: why, short, settled } = await settleMissing(run, scans);
+  const { whyInconclusive: why, short, settlement } = await settleMissing(run, scans);
   // A sync of some scopes says nothing about the others.
   const isInconclusive = why !== null || (isPart && findings.isInconclusive);
+  // Before the commit: an incremental sync that ends meanwhile must not move the watermark if this sync proves nothing.
   findings.noteFullSync({ isInconclusive, scans, isConfirming: run.options.confirming === true });
   if (why === null && !isPart) await clearRejects(run, scans);
   await writer.flush(sync, why === null ? { watermarkMs, isWhole: !isPart } : 'incomplete');
-  if (settled !== null) reportMissing(own, settled);
-  const { confirmAtMs = null, unconfirmed = 0 } = settled ?? {};
-  const approvedGone = run.options.approved === undefined ? null : (settled?.approved ?? null);
+  if (settlement !== null) reportMissing(own, settlement);
+  const { confirmAtMs = null, unconfirmed = 0 } = settlement ?? {};
+  const approvedGone = run.options.approved === undefined ? null : (settlement?.approvedGone ?? null);
   const ended = { stats, rowsOnHold: deletions.rowsOnHold, short, confirmAtMs, approvedGone };
   return why === null ? { kind: 'complete', ...ended, unconfirmed } : { kind: 'inconclusive', ...ended, why };
 }
 
-/** Whether a full sync is complete, and what has become of the missing rows; null: the sync settled nothing. */
-type JudgedSync = SyncVerdict & { readonly settled: Settled | null };
+/**
+ * What a full sync proves. `notFound`: number of published rows that it did not find, those to be removed included.
+ * `settlement`: what has become of the missing rows; null: the sync settled nothing.
+ */
+type FullSyncEnd = SyncVerdict & { readonly notFound: number; readonly settlement: Settlement | null };
 
-/** Judges a full sync whose scans have ended, and stages the removals. The rest is remembered after its last commit. */
-async function settleMissing(run: RunningSync, scans: readonly ScanEvidence[]): Promise<JudgedSync> {
-  const { own, reading } = run;
+/** Settles what a full sync missed, and stages the removals. Rows that wait are remembered after its last commit. */
+async function settleMissing(run: RunningSync, scans: readonly ScanEvidence[]): Promise<FullSyncEnd> {
+  const { own, sync, reading } = run;
   const verdicts = new Verdicts(scans, reading.scopes, (key) => own.source.scopeOf(key));
-  // Both run in one task of the writer, so that no other sync sees a row between the search and the judgement.
-  const judged = await own.writer.read((table) => judge(run, verdicts, table));
-  if (judged.settled !== null) await stageRemovals(run, judged.settled);
-  return judged;
+  // One task of the writer, so that no other sync sees a row between the search for missing rows and their settlement.
+  const end = await own.writer.read((table) => findAndSettle(run, verdicts, table));
+  sync.stats.rowsNotFound = end.notFound - (end.settlement?.remove.length ?? 0);
+  if (end.settlement !== null) await stageRemovals(run, end.settlement);
+  return end;
 }
 
-async function judge(run: RunningSync, verdicts: Verdicts, table: Table): Promise<JudgedSync> {
+async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table): Promise<FullSyncEnd> {
   const { own, sync, options, becameEmpty } = run;
   const { tenant, deletions, settings } = own;
-  const { found, inDoubt } = await findMissing(run, verdicts, table);
-  sync.stats.rowsNotFound = found.count + inDoubt + becameEmpty.size;
+  const { unseen, inDoubt } = await findUnseen(run, verdicts, table);
+  const notFound = unseen.count + inDoubt + becameEmpty.size;
+  const foreign = notFound > 0 ? foreignBeside(own) : null;
+  if (foreign !== null) return { whyInconclusive: foreign, short: null, notFound, settlement: null };
   const atMs = tenant.runtime.now();
   const day = localDate(atMs, settings.fullSync.timeZone);
-  // Values that became empty today are still rows.
-  const removed = becameEmpty.size === 0 ? 0 : deletions.removedOn(day);
-  const known = Math.max(0, run.knownRowsBefore - removed);
-  const foreign = sync.stats.rowsNotFound > 0 ? foreignBeside(own) : null;
-  if (foreign !== null) return { inconclusive: foreign, short: null, settled: null };
-  const verdict = verdicts.judge({ unseen: found.keys, known });
-  if (!verdicts.settles(deletions.isListLost)) return { ...verdict, settled: null };
-  const settled = deletions.judge({
+  const known = knownBefore(run, day);
+  const verdict = verdicts.ofSync({ unseen: unseen.keys, known });
+  if (!verdicts.provesAnything(deletions.isListLost)) return { ...verdict, notFound, settlement: null };
+  const settlement = deletions.settle({
     syncId: sync.stats.syncId,
     atMs,
     day,
     wasSeen: (key) => hasSeen(sync, 'rows', key) && !becameEmpty.has(key),
     counts: verdicts.counts,
-    missed: [...found.keys, ...becameEmpty.keys()].filter(verdicts.counts),
-    unlisted: found.count - found.keys.length,
+    // An unseen row of a short scope is not missed: it only helps to decide whether the sync is complete.
+    missed: [...unseen.keys, ...becameEmpty.keys()].filter(verdicts.counts),
+    unlisted: unseen.count - unseen.keys.length,
     missesNeeded: verdicts.missesNeeded,
     isOtherOnHold: isOtherOnHoldBeside(own),
-    short: verdict.short && { ...verdict.short, isCovered: verdict.inconclusive === null },
+    short: verdict.short && { ...verdict.short, isCovered: verdict.whyInconclusive === null },
     approved: options.approved ?? null,
     known,
     limits: tenant.guard,
     confirmAtMs: options.confirming === true ? null : atMs + tenant.confirmAfterMs,
     confirmsAll: verdict.short !== null || run.answers.mayHaveMore,
   });
-  return { ...verdict, settled };
+  return { ...verdict, notFound, settlement };
 }
 
-/** The rows that the sync did not find, except for those in doubt, which are only counted. */
-async function findMissing({ sync, becameEmpty }: RunningSync, verdicts: Verdicts, table: Table) {
+/** The rows that the sync did not see, of complete and of short scopes. `inDoubt`: the number of those of other scopes. */
+async function findUnseen({ sync, becameEmpty }: RunningSync, verdicts: Verdicts, table: Table) {
   const { counts, isShort } = verdicts;
-  const unseen = (test: (key: string) => boolean): Promise<FoundKeys> =>
+  const find = (test: (key: string) => boolean): Promise<FoundKeys> =>
     table.unseen('rows', sync, (key) => !becameEmpty.has(key) && test(key));
-  const inDoubt = verdicts.hasDoubt ? (await unseen((key) => !counts(key) && !isShort(key))).count : 0;
-  return { found: await unseen((key) => counts(key) || isShort(key)), inDoubt };
+  const inDoubt = verdicts.hasDoubt ? (await find((key) => !counts(key) && !isShort(key))).count : 0;
+  return { unseen: await find((key) => counts(key) || isShort(key)), inDoubt };
+}
+
+/**
+ * The number of rows before the sync, for the guard, which adds the removals of the day to it. A value that became empty is
+ * one of these removals, although its row stays published and known: it would count twice. So the removals of the day are
+ * subtracted, if this sync also has values that became empty: the collection then removes rows in this way.
+ */
+function knownBefore({ own, knownRowsBefore, becameEmpty }: RunningSync, day: string): number {
+  if (becameEmpty.size === 0) return knownRowsBefore;
+  return Math.max(0, knownRowsBefore - own.deletions.removedOn(day));
 }
 
 /** While the rows of another collection may be another tenant's, a row that the hub does not show proves nothing. */
@@ -106,10 +120,9 @@ function isOtherOnHoldBeside({ settings, all }: MirroredCollection): boolean {
   return isOtherOnHold(settings.name, known);
 }
 
-async function stageRemovals({ own, sync, becameEmpty }: RunningSync, settled: Settled): Promise<void> {
-  const { remove, rowsOnHold } = settled;
+async function stageRemovals({ own, sync, becameEmpty }: RunningSync, settlement: Settlement): Promise<void> {
+  const { remove, rowsOnHold } = settlement;
   sync.stats.rowsOnHold = rowsOnHold;
-  sync.stats.rowsNotFound -= remove.length;
   const emptied = remove.flatMap((key) => becameEmpty.get(key) ?? []);
   if (emptied.length > 0) await own.writer.publish(sync, emptied);
   const gone = remove.filter((key) => !becameEmpty.has(key));
@@ -117,8 +130,8 @@ async function stageRemovals({ own, sync, becameEmpty }: RunningSync, settled: S
 }
 
 /** Reports rows that are removed if another sync misses them, too. During a hold, a second miss removes nothing either. */
-function reportMissing({ tenant, settings }: MirroredCollection, settled: Settled): void {
-  const { unconfirmed: rows, isFree, confirmAtMs } = settled;
+function reportMissing({ tenant, settings }: MirroredCollection, settlement: Settlement): void {
+  const { unconfirmed: rows, isFree, confirmAtMs } = settlement;
   if (rows === 0 || !isFree) return;
   const event = { kind: 'missing', collection: settings.name, rows } as const;
   tenant.emit({ type: 'deletion', event: { ...event, confirmAt: isoOrNull(confirmAtMs) } });
@@ -130,7 +143,7 @@ function reportMissing({ tenant, settings }: MirroredCollection, settled: Settle
  */
 function mayClearRejects(scan: ScanEvidence): boolean {
   const hasSkippedNone = !scan.byOffset || scan.distinctRows === 0 || hasAgreed(scan);
-  return scan.ending === 'proper' && judgeScope(scan).kind !== 'short' && hasSkippedNone;
+  return scan.ending === 'proper' && verdictOn(scan).kind !== 'short' && hasSkippedNone;
 }
 
 /** Removes the rejects of unreadable rows that have left the hub, or that have other content now. Rejects of scopes in doubt stay. */

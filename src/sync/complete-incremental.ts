@@ -1,4 +1,4 @@
-import { judgeScope } from '../core/deletions/evidence.ts';
+import { verdictOn } from '../core/deletions/evidence.ts';
 import type { RunningSync, Scanned } from './sync.ts';
 import type { ReplacedSync, SyncResult } from './sync-result.ts';
 
@@ -13,7 +13,7 @@ export async function completeIncremental(
   const { writer, deletions, findings } = own;
   const { stats } = sync;
   const { rowsOnHold } = deletions;
-  const doubt = scans.map(judgeScope).find((verdict) => verdict.kind === 'inconclusive' && !verdict.isUnread);
+  const doubt = scans.map(verdictOn).find((verdict) => verdict.kind === 'inconclusive' && !verdict.isUnread);
   if (doubt?.kind === 'inconclusive') {
     await writer.flush(sync);
     return { kind: 'inconclusive', stats, why: doubt.why, rowsOnHold, short: null, confirmAtMs: null };

@@ -1,5 +1,5 @@
-import { evidenceOf, scansAhead, type SourcePage } from '../source/source-scan.ts';
-import type { ScanEvidence } from '../core/deletions/evidence.ts';
+import { evidenceOf, type ScanEvidence } from '../core/deletions/evidence.ts';
+import type { OpenOptions, SourceEnd, SourcePage, SourceScan } from '../source/source-scan.ts';
 import type { SyncClock } from '../core/watermark.ts';
 import type { MirroredCollection, RunningSync, Scanned } from './sync.ts';
 
@@ -55,6 +55,50 @@ async function* scansInTurn(
   yield* scansOf(wanted.intersection(unread));
 }
 
+/** Opens scans in their order, and some of them ahead of their turn. Otherwise each of many short scans would wait for its first page. */
+export async function* scansAhead(
+  scans: readonly SourceScan[],
+  options: { readonly ahead: number; readonly open: (scope: string) => OpenOptions },
+): AsyncGenerator<{ readonly scope: string; readonly pages: AsyncGenerator<SourcePage, SourceEnd> }, void> {
+  const left = scans.values();
+  const opened: OpenedScan[] = [];
+  try {
+    for (;;) {
+      for (const scan of left.take(options.ahead + 1 - opened.length))
+        opened.push(openNow(scan, options.open(scan.scope)));
+      const next = opened.shift();
+      if (next === undefined) return;
+      next.begin();
+      yield { scope: next.scope, pages: withFirst(next) };
+    }
+  } finally {
+    for (const { begin } of opened) begin();
+    await Promise.all(opened.map(({ pages }) => pages.return(undefined as never).catch(() => undefined)));
+  }
+}
+
+type OpenedScan = ReturnType<typeof openNow>;
+
+/** Asks for the first page, which may fail before anyone awaits it. `begin`: the turn of the scan has come. */
+function openNow(scan: SourceScan, options: OpenOptions) {
+  const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
+  const pages = scan.open({ ...options, turn });
+  const first = pages.next();
+  first.catch(() => undefined);
+  return { scope: scan.scope, begin, pages, first };
+}
+
+/** The pages of an opened scan, with the first one. */
+async function* withFirst({ pages, first }: OpenedScan): AsyncGenerator<SourcePage, SourceEnd> {
+  try {
+    let step = await first;
+    for (; step.done !== true; step = await pages.next()) yield step.value;
+    return step.value;
+  } finally {
+    await pages.return(undefined as never).catch(() => undefined);
+  }
+}
+
 /**
  * The time from which an incremental sync reads, hub time in ms. The stored watermark already includes the overlap
  * that was in force when it was stored. After a restart this overlap is unknown, so the sync reaches back by the
@@ -81,7 +125,11 @@ function sumOrNull(totals: readonly (number | null)[]): number | null {
   return totals.reduce((sum, total) => (sum === null || total === null ? null : sum + total), 0);
 }
 
-/** A row skipped as stale may have been the newer one: it must be read again (invariant 2). */
+/**
+ * The watermark after the sync. It stays where it was after a sync that skipped a stale row, which the next sync must
+ * read again (invariant 2), and after a sync of a part of the scopes. Incremental syncs also leave it where it was while
+ * the last full sync is inconclusive.
+ */
 function watermarkAfter(
   { own, sync, reading }: RunningSync,
   scans: readonly ScanEvidence[],

@@ -1,11 +1,11 @@
 import {
+  decideMissing,
   ofLog,
-  settle,
   type FullSync,
   type Miss,
   type Missing,
   type MissingKeys,
-  type Settlement,
+  type MissingOutcome,
 } from '../core/deletions/missing.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { foreignSince, type DecisionRecord, type DeletionState, type Progress } from '../model/progress.ts';
@@ -18,7 +18,7 @@ export interface Approved {
 }
 
 /** A full sync whose scans have ended. */
-export interface EndedSync extends Omit<FullSync, 'approved'> {
+export interface EndedSync extends Omit<FullSync, 'approvedKeys'> {
   readonly syncId: string;
   /** `YYYY-MM-DD` in the zone of the daily full sync. */
   readonly day: string;
@@ -32,8 +32,8 @@ export interface EndedSync extends Omit<FullSync, 'approved'> {
   readonly confirmsAll: boolean;
 }
 
-/** What becomes of the missing rows after a full sync. */
-export type Settled = Settlement & Pick<Missing, 'confirmAtMs'>;
+/** What becomes of the missing rows after a full sync, and when another one is to confirm it. */
+export type Settlement = MissingOutcome & Pick<Missing, 'confirmAtMs'>;
 
 /** What a record of `progress` says of missing rows. */
 type Recorded = Pick<Progress, 'deletions' | 'rowsOnHold'>;
@@ -155,32 +155,32 @@ export class Deletions {
   }
 
   /** Decides what becomes of the missing rows. Each commit from the first removal on carries it. */
-  judge(sync: EndedSync): Settled {
+  settle(sync: EndedSync): Settlement {
     const { syncId, day, approved, short, confirmsAll, wasSeen } = sync;
     this.noteSeen([...(this.#missing?.keys.keys() ?? [])].filter(wasSeen));
     const { onHoldSinceMs, isListLost } = this;
-    const settlement = settle({
+    const outcome = decideMissing({
       ...sync,
-      approved: approved?.keys ?? null,
+      approvedKeys: approved?.keys ?? null,
       before: this.keys ?? new Map(),
       onHoldSinceMs,
       isListLost,
       removedToday: this.removedOn(day),
     });
-    const { wait, unconfirmed, removedToday: removed, why, rowsOnHold, holdBegins } = settlement;
+    const { wait, unconfirmed, removedToday: removed, whyOnHold: why, rowsOnHold, holdBegins } = outcome;
     const at = { collection: this.#collection, atMs: sync.atMs };
     if (approved !== null) {
       const rows = approved.keys.size;
-      this.decide({ ...at, ...approved.given, kind: 'approved', rows, removed: settlement.approved });
-    } else if (onHoldSinceMs !== null && settlement.onHoldSinceMs === null) {
+      this.decide({ ...at, ...approved.given, kind: 'approved', rows, removed: outcome.approvedGone });
+    } else if (onHoldSinceMs !== null && outcome.onHoldSinceMs === null) {
       this.decide({ ...at, kind: 'healed' });
     }
     if (holdBegins) this.decide({ ...at, kind: 'hold', rows: rowsOnHold, why });
-    this.#state = { settledBy: syncId, day, removed, onHoldSinceMs: settlement.onHoldSinceMs, why, short };
+    this.#state = { settledBy: syncId, day, removed, onHoldSinceMs: outcome.onHoldSinceMs, why, short };
     this.#rowsOnHold = rowsOnHold;
     const confirmAtMs = unconfirmed > 0 || confirmsAll ? sync.confirmAtMs : null;
     this.#next = { syncId, confirmAtMs, confirmsAll, keys: new Map(wait) };
-    return { ...settlement, confirmAtMs };
+    return { ...outcome, confirmAtMs };
   }
 
   /** What a transaction records. `endedSync`: id of the sync whose last transaction it is; null: it is none. */

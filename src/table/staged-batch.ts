@@ -10,7 +10,7 @@ import type { IndexArea, IndexChange } from '../state/index-store.ts';
 /** Rows in a transaction from which nothing has been derived yet. */
 export interface StagedRows {
   readonly rows: readonly ReadableRow[];
-  /** Those of the rows that are unchanged in the topic. */
+  /** Keys of the rows that are unchanged in the topic. */
   readonly unchanged: ReadonlySet<string>;
   /** Keys of rows that have left the hub, and whose removal is confirmed. */
   readonly gone: readonly string[];

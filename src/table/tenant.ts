@@ -3,7 +3,7 @@ import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/rows/decoded-row.ts';
 import type { UnmetSettings } from '../core/rows/unmet-settings.ts';
 import type { GuardLimits } from '../core/deletions/guard.ts';
-import type { FullSyncTime } from '../core/full-sync-time.ts';
+import type { DailyTime } from '../core/daily-time.ts';
 import type { DayReader } from '../core/lessons/read-days.ts';
 import type { Emit } from '../core/pipeline-events.ts';
 import type { TransactionSize } from '../core/transaction-size.ts';
@@ -31,7 +31,7 @@ export interface TenantCollection {
   readonly encodeReject: (value: RejectValue) => Buffer;
   readonly incrementalEveryMs: number;
   readonly incrementalOverlapMs: number;
-  readonly fullSync: FullSyncTime;
+  readonly fullSync: DailyTime;
   /** Learned from the tenant's transactions, and kept for all sessions. */
   readonly size: TransactionSize;
   /** The parents that the configuration names; only for `afterschool-users`. */
@@ -79,10 +79,10 @@ export interface TenantAbsences {
   /** The reader of `absence-versions`. */
   readonly reader: Pick<RowReader, 'encode' | 'mapping' | 'hashOf' | 'readAgain'>;
   /**
-   * Absences that ended before this time (ms since the epoch) are not kept by student. `Infinity`: no absence is kept
-   * by student, because the mapping takes the student out.
+   * Absences that ended before this time (ms since the epoch) are not kept by student. Null: no absence is kept by
+   * student, because the mapping takes the student out.
    */
-  readonly absentSinceMs: () => number;
+  readonly absentSinceMs: () => number | null;
   /** How long after a deletion the key of the absence in `absence-changes` becomes null, ms. */
   readonly forgetAfterMs: number;
   /** Called with the students whose current absences a committed transaction has changed. */

@@ -14,7 +14,7 @@ const JOINING: NotReady = {
   remedy: 'Wait: for up to kafka.session, the group waits for a worker that was killed.',
 };
 
-/** They are asked by the process. */
+/** The services that all tenants of a process share. */
 const SERVICES = ['kafka', 'redis', 'registry'] as const;
 
 const HEAR_EVERY_MS = 3_000;
@@ -84,7 +84,7 @@ export class Board {
     return this.#tenants.get(tenant)?.note(event) ?? event.type !== 'hub';
   }
 
-  /** Those that this process mirrors. */
+  /** The tenants that this process mirrors. */
   get tenants(): readonly TenantMonitor[] {
     return [...this.#tenants.values()];
   }
@@ -146,7 +146,7 @@ export class Board {
   /** The health that `status` and the pages of other processes show. */
   heartbeatOf(tenant: string): Readonly<Record<string, string>> {
     const status = this.#tenants.get(tenant)?.status();
-    // It is another worker's by now, and this process ends its last transaction.
+    // Another worker has the tenant by now, and this process ends its last transaction.
     if (status === undefined) return {};
     const { note } = this.configuration;
     const { collections, ...health } = status;

@@ -35,7 +35,7 @@ export function createMetrics(
   registerGauges(registry, board);
   const counters = registerCounters(registry);
   return (tenant, event) => {
-    // One that was removed still ends its last sync.
+    // The last sync of a tenant that the configuration no longer names is not counted.
     if (board.configuration.config.tenants.some(({ id }) => id === tenant))
       countEvent(counters, tenant, event);
   };

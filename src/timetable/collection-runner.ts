@@ -1,4 +1,4 @@
-import { lastFullSyncDue } from '../core/full-sync-time.ts';
+import { lastDailyTime } from '../core/daily-time.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 import { DAY_MS } from '../core/rows/timestamps.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
@@ -221,7 +221,7 @@ export class Syncs {
       tenant.emit({ type: 'not-offered', collection, error, ...sync, isNews });
       // A collection whose parents are not known yet begins as soon as they are.
       if (parentsOf(this.#own) !== 'not-offered') {
-        const dueAtMs = lastFullSyncDue(settings.fullSync, tenant.runtime.now());
+        const dueAtMs = lastDailyTime(settings.fullSync, tenant.runtime.now());
         this.#timetable.postponeUntil(sync.mode, dueAtMs + DAY_MS);
       }
       return;

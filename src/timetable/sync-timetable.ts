@@ -1,4 +1,4 @@
-import { lastFullSyncDue } from '../core/full-sync-time.ts';
+import { lastDailyTime } from '../core/daily-time.ts';
 import { nextSync, type NextSync } from '../core/next-sync.ts';
 import { FORGET_AFTER_MS } from '../hub/paging.ts';
 import { collectionNamed } from '../model/collections.ts';
@@ -49,7 +49,7 @@ export class SyncTimetable {
       watermarkMs: isByTime ? watermarkMs : hubNowMs,
       lastFullAtMs: deletions.isForeign ? null : this.#lastFullAtMs,
       lastSyncAtMs: this.#lastSyncAtMs,
-      fullDueAtMs: lastFullSyncDue(fullSync, nowMs),
+      fullDueAtMs: lastDailyTime(fullSync, nowMs),
       fullNotBeforeMs: this.#notBefore('FULL', nowMs),
       confirmAtMs: deletions.confirmingSync?.atMs ?? null,
       incrementalNotBeforeMs: this.#notBefore('INCREMENTAL', nowMs),

@@ -135,8 +135,8 @@ export class TenantRun<T extends Tenant = Tenant> {
       // From now on requests wait for the next session.
       this.#session = null;
       ending.abort(
-        new RollcallError('INTERNAL', `the session of tenant ${tenant.tenantId} is ending`, {
-          remedy: 'Rollcall opens a new session by itself.',
+        new RollcallError('INTERNAL', `The session of tenant ${tenant.tenantId} is ending`, {
+          remedy: 'There is nothing to do: Rollcall opens a new session.',
         }),
       );
       await Promise.allSettled(loops);

@@ -174,7 +174,7 @@ class Place {
   /** Ends the run of the tenant, and begins again with the changed configuration. */
   beginAgain(): void {
     if (this.#ending === null) return;
-    void this.end(endedBy(`the configuration of tenant ${this.#tenantId} has changed`));
+    void this.end(endedBy(`The configuration of tenant ${this.#tenantId} has changed`));
     this.begin(0);
   }
 
@@ -247,7 +247,7 @@ class Place {
 }
 
 function movedAway(tenantId: string): RollcallError {
-  return endedBy(`tenant ${tenantId} is moving to another process`);
+  return endedBy(`Tenant ${tenantId} is moving to another process`);
 }
 
 /** The request of a command may end with this error. The command then asks the next owner. */

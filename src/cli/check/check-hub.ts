@@ -1,6 +1,6 @@
 import { syncedCollections, type TenantConfig } from '../../config.ts';
-import { explainShort, judgeScope, SHORT_REMEDY } from '../../core/deletions/evidence.ts';
-import { localDate } from '../../core/full-sync-time.ts';
+import { evidenceOf, explainShort, SHORT_REMEDY, verdictOn } from '../../core/deletions/evidence.ts';
+import { localDate } from '../../core/daily-time.ts';
 import type { HubEvent } from '../../core/hub-events.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
 import { createLessonReader } from '../../core/lessons/read-lesson.ts';
@@ -16,7 +16,6 @@ import { readableId } from '../../hub/page.ts';
 import { readSchemaFiles } from '../../log/registry/schema-files.ts';
 import { collectionNamed, type Collection, type CollectionName } from '../../model/collections.ts';
 import { unmetSettingsOf } from '../../session/started-tenant.ts';
-import { evidenceOf } from '../../source/source-scan.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
 /** A scan that tries each way of paging has shown a second page by then. */
@@ -176,7 +175,7 @@ async function rowsFinding(asked: Asked, of: Of, unmet: UnmetSettings): Promise<
   for (const row of rows) unmet.noteRow(row);
   const rowsWithoutId = rows.filter((row) => readableId(row) === null).length;
   const distinctRows = new Set(rows.map((row) => readableId(row) ?? row)).size;
-  const verdict = end === null ? null : judgeScope(evidenceOf('', end, { distinctRows, rowsWithoutId }));
+  const verdict = end === null ? null : verdictOn(evidenceOf('', end, { distinctRows, rowsWithoutId }));
   if (verdict?.kind === 'short') {
     const { shortfall } = verdict;
     return { finding: failure(name, explainShort(shortfall), SHORT_REMEDY) };

@@ -19,6 +19,43 @@ export interface ScanEvidence {
   readonly totalAtEnd: number | null;
 }
 
+/** How a scan ended, as the hub and the source tell it. */
+export interface EndedScan extends Pick<ScanEvidence, 'totalAtStart' | 'totalAtEnd'> {
+  readonly reason: string;
+  readonly paging: string;
+  readonly rows: number;
+  /** Nothing of this parent could be read. This proves nothing about its rows, and says nothing about other parents. */
+  readonly isUnread?: boolean | undefined;
+  /** The number of distinct rows that the hub's totals count, if these are not the rows of the pages. */
+  readonly distinctRows?: number | undefined;
+}
+
+/** What a scan proves that has ended. `counted`: the distinct rows of its pages, and those of them without an id. */
+export function evidenceOf(
+  scope: string,
+  end: EndedScan,
+  counted: Pick<ScanEvidence, 'distinctRows' | 'rowsWithoutId'>,
+): ScanEvidence {
+  const { totalAtStart, totalAtEnd } = end;
+  const distinctRows = end.distinctRows ?? counted.distinctRows;
+  return {
+    ...counted,
+    scope,
+    ending: endingOf(end),
+    byOffset: end.paging === 'offset',
+    isComposed: end.distinctRows !== undefined,
+    distinctRows,
+    repeatedRows: Math.max(0, end.rows - distinctRows),
+    totalAtStart,
+    totalAtEnd,
+  };
+}
+
+function endingOf({ reason, isUnread }: EndedScan): ScanEvidence['ending'] {
+  if (isUnread === true) return 'unread';
+  return reason === 'missing-list' ? 'no-list' : reason === 'repeated-page' ? 'repeated' : 'proper';
+}
+
 /** How many rows came, without the repeated ones, and how many the hub counts. */
 export interface Shortfall {
   readonly rows: number;
@@ -68,8 +105,8 @@ const INCONCLUSIVE = {
   unread: 'the hub finds nothing that the rows belong to, or refuses it',
 } as const;
 
-/** Whether a scan is complete for its scope, whatever the paging. */
-export function judgeScope(scan: ScanEvidence): ScopeVerdict {
+/** What a scan proves about the rows of its scope that it did not bring, whatever the paging. */
+export function verdictOn(scan: ScanEvidence): ScopeVerdict {
   const { ending, rowsWithoutId, byOffset } = scan;
   if (ending !== 'proper')
     return { kind: 'inconclusive', why: INCONCLUSIVE[ending], isUnread: ending === 'unread' };

@@ -39,14 +39,14 @@ export interface FullSync {
   /** Another collection is on hold: the tenant removes nothing. */
   readonly isOtherOnHold: boolean;
   /** What a person has approved; null: nobody has. */
-  readonly approved: ReadonlySet<string> | null;
+  readonly approvedKeys: ReadonlySet<string> | null;
   /** Rows known before the sync. */
   readonly known: number;
   readonly limits: GuardLimits;
 }
 
 /** A full sync, and what was known of missing rows before it. */
-export interface Judged extends FullSync {
+export interface MissingFacts extends FullSync {
   /** Keys that waited, without those that the sync, or another one meanwhile, has seen. */
   readonly before: MissingKeys;
   /** When the hold that stands began, ms since the epoch; null: none stands. */
@@ -57,10 +57,10 @@ export interface Judged extends FullSync {
 }
 
 /** What becomes of the rows that a full sync missed. */
-export interface Settlement {
+export interface MissingOutcome {
   readonly remove: readonly string[];
-  /** The part of `remove` that a person has approved. */
-  readonly approved: number;
+  /** How many keys of `remove` a person has approved. */
+  readonly approvedGone: number;
   readonly wait: MissingKeys;
   /** Of those that wait, the ones that another miss is needed for. */
   readonly unconfirmed: number;
@@ -68,31 +68,34 @@ export interface Settlement {
   readonly isFree: boolean;
   readonly onHoldSinceMs: number | null;
   readonly holdBegins: boolean;
-  /** Why it is on hold, in numbers of this sync; null: it is not. */
-  readonly why: string | null;
+  /** In numbers of this sync; null: the collection is not on hold. */
+  readonly whyOnHold: string | null;
   /** How many rows are on hold: all missing ones of a collection on hold, else those that only another's hold keeps. */
   readonly rowsOnHold: number;
   readonly removedToday: number;
 }
 
 /** Remove, wait or hold: the only place where a missing row becomes a removal (invariant 3). */
-export function settle(judged: Judged): Settlement {
-  const { missed, missesNeeded, approved, removedToday, isOtherOnHold } = judged;
-  const counted = countMisses(judged);
-  const gone = approved === null ? [] : missed.filter((key) => approved.has(key));
+export function decideMissing(facts: MissingFacts): MissingOutcome {
+  const { missed, missesNeeded, approvedKeys, removedToday, isOtherOnHold } = facts;
+  const counted = countMisses(facts);
+  const gone = approvedKeys === null ? [] : missed.filter((key) => approvedKeys.has(key));
   for (const key of gone) counted.delete(key);
-  const known = judged.known - gone.length;
-  const missing = counted.size + judged.unlisted;
-  const stands = holdStands(judged, counted);
-  const beyond = whyHoldNow(judged, { missing, known });
+  const known = facts.known - gone.length;
+  const missing = counted.size + facts.unlisted;
+  const stands = holdStands(facts, counted);
+  const beyond =
+    facts.unlisted > 0
+      ? `${missing} rows are missing, more than a list can hold`
+      : whyHold({ missing, removedToday, known }, facts.limits);
   const holdBegins = !stands && beyond !== null;
   const onHoldSinceMs = stands
-    ? standsSince(judged, counted)
+    ? standsSince(facts, counted)
     : holdBegins
-      ? latest(counted, judged.atMs)
+      ? latest(counted, facts.atMs)
       : null;
   const due = [...counted].flatMap(([key, { times }]) =>
-    judged.counts(key) && times >= missesNeeded(key) ? [key] : [],
+    facts.counts(key) && times >= missesNeeded(key) ? [key] : [],
   );
   const isFree = onHoldSinceMs === null && !isOtherOnHold;
   const removed = isFree ? due : [];
@@ -100,21 +103,21 @@ export function settle(judged: Judged): Settlement {
   const waitsForDecision = onHoldSinceMs !== null ? missing : isOtherOnHold ? due.length : 0;
   return {
     remove: [...gone, ...removed],
-    approved: gone.length,
+    approvedGone: gone.length,
     wait: counted,
     unconfirmed: [...counted].filter(([key, { times }]) => times < missesNeeded(key)).length,
     isFree,
     onHoldSinceMs,
     holdBegins,
-    why: onHoldSinceMs === null ? null : (beyond ?? `${missing} of ${known} rows are still missing`),
+    whyOnHold: onHoldSinceMs === null ? null : (beyond ?? `${missing} of ${known} rows are still missing`),
     rowsOnHold: waitsForDecision,
     removedToday: removedToday + removed.length,
   };
 }
 
 /** The keys that wait, with this sync's misses. A key of a scope that it does not count for stays as it was. */
-function countMisses(judged: Judged): Map<string, Miss> {
-  const { before, missed, counts, atMs, isListLost, onHoldSinceMs } = judged;
+function countMisses(facts: MissingFacts): Map<string, Miss> {
+  const { before, missed, counts, atMs, isListLost, onHoldSinceMs } = facts;
   const counted = new Map<string, Miss>();
   for (const [key, miss] of before) if (!counts(key)) counted.set(key, miss);
   // What the first complete full sync misses is the list that was lost.
@@ -130,34 +133,26 @@ function countMisses(judged: Judged): Map<string, Miss> {
  * A hold stands while a row is missing that was missing at its begin. After an approval it stands for every listed row that was not
  * approved: who approves a part has seen the others, and left them.
  */
-function holdStands(judged: Judged, missing: MissingKeys): boolean {
-  const { onHoldSinceMs, isListLost, approved } = judged;
+function holdStands(facts: MissingFacts, missing: MissingKeys): boolean {
+  const { onHoldSinceMs, isListLost, approvedKeys } = facts;
   if (onHoldSinceMs === null) return false;
   if (isListLost) return missing.size > 0;
-  if (approved !== null) return unapproved(judged, missing).size > 0;
+  if (approvedKeys !== null) return unapproved(facts, missing).size > 0;
   return [...missing.values()].some(({ sinceMs }) => sinceMs <= onHoldSinceMs);
 }
 
 /** Rows of the list that a person has approved in part, without the approved ones. */
-function unapproved({ before, approved }: Judged, missing: MissingKeys): MissingKeys {
-  return new Map([...missing].filter(([key]) => before.has(key) && approved?.has(key) === false));
+function unapproved({ before, approvedKeys }: MissingFacts, missing: MissingKeys): MissingKeys {
+  return new Map([...missing].filter(([key]) => before.has(key) && approvedKeys?.has(key) === false));
 }
 
 /** From then on, rows that go missing do not prolong the hold. */
-function standsSince(judged: Judged, missing: MissingKeys): number | null {
-  const { onHoldSinceMs } = judged;
-  return onHoldSinceMs === null ? null : latest(unapproved(judged, missing), onHoldSinceMs);
+function standsSince(facts: MissingFacts, missing: MissingKeys): number | null {
+  const { onHoldSinceMs } = facts;
+  return onHoldSinceMs === null ? null : latest(unapproved(facts, missing), onHoldSinceMs);
 }
 
 /** When the newest row was first missed: by a process whose clock may have been ahead. */
 function latest(missing: MissingKeys, atMs: number): number {
   return [...missing.values()].reduce((newest, { sinceMs }) => Math.max(newest, sinceMs), atMs);
-}
-
-function whyHoldNow(
-  { unlisted, removedToday, limits }: Judged,
-  { missing, known }: { missing: number; known: number },
-): string | null {
-  if (unlisted > 0) return `${missing} rows are missing, more than a list can hold`;
-  return whyHold({ missing, removedToday, known }, limits);
 }

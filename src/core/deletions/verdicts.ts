@@ -1,6 +1,6 @@
 import {
   explainShort,
-  judgeScope,
+  verdictOn,
   MISSES_NEEDED,
   type ScanEvidence,
   type ScopeVerdict,
@@ -9,8 +9,8 @@ import {
 
 /** Whether a full sync is complete. */
 export interface SyncVerdict {
-  /** Why it is not complete; null if it is. */
-  readonly inconclusive: string | null;
+  /** Null: it is complete. */
+  readonly whyInconclusive: string | null;
   readonly short: Shortfall | null;
 }
 
@@ -22,7 +22,7 @@ export class Verdicts {
 
   /** `scopes`: those that exist, whether the sync has read them or not. `scopeOf`: the scope that a key belongs to. */
   constructor(scans: readonly ScanEvidence[], scopes: ReadonlySet<string>, scopeOf: (key: string) => string) {
-    this.#byScope = new Map(scans.map((scan) => [scan.scope, judgeScope(scan)]));
+    this.#byScope = new Map(scans.map((scan) => [scan.scope, verdictOn(scan)]));
     this.#scopes = scopes;
     this.#scopeOf = scopeOf;
   }
@@ -51,7 +51,7 @@ export class Verdicts {
    * does not find has no rows to copy, and one that it refuses is a reject, unless that is so of all. `unseen`: keys that it did not
    * find; `known`: number of rows before it.
    */
-  judge({ unseen, known }: { readonly unseen: readonly string[]; readonly known: number }): SyncVerdict {
+  ofSync({ unseen, known }: { readonly unseen: readonly string[]; readonly known: number }): SyncVerdict {
     const all = [...this.#byScope];
     const doubts = all.flatMap(([, verdict]) => (verdict.kind === 'inconclusive' ? [verdict] : []));
     const isAllUnread = known > 0 && doubts.length === all.length && doubts.every(({ isUnread }) => isUnread);
@@ -59,7 +59,7 @@ export class Verdicts {
     const shorts = all.flatMap(([scope, verdict]) =>
       verdict.kind === 'short' ? [{ scope, ...verdict }] : [],
     );
-    if (shorts.length === 0) return { inconclusive: doubt?.why ?? null, short: null };
+    if (shorts.length === 0) return { whyInconclusive: doubt?.why ?? null, short: null };
     const sum = (of: keyof Shortfall): number =>
       shorts.reduce((before, { shortfall }) => before + shortfall[of], 0);
     const short = { rows: sum('rows'), total: sum('total'), repeated: sum('repeated') };
@@ -68,11 +68,14 @@ export class Verdicts {
       return shortfall.rows + others >= shortfall.total;
     });
     const why = isCovered ? null : explainShort(short);
-    return { inconclusive: doubt?.why ?? why, short };
+    return { whyInconclusive: doubt?.why ?? why, short };
   }
 
-  /** Whether the sync settles something. A list that was lost is only what a whole sync misses. */
-  settles(isListLost: boolean): boolean {
+  /**
+   * Whether the sync may settle missing rows: a scope was read to its end, or there was none to read. If the list of
+   * missing rows was lost, only a sync that read every scope in full can make it again.
+   */
+  provesAnything(isListLost: boolean): boolean {
     const all = [...this.#byScope.values()];
     const isWhole = (verdict: ScopeVerdict): boolean =>
       verdict.kind === 'complete' || (verdict.kind === 'inconclusive' && verdict.isUnread);

@@ -1,6 +1,6 @@
 import { explainShort, removalsWait, SHORT_REMEDY } from '../deletions/evidence.ts';
 import { isOtherOnHold } from '../deletions/waiting-list.ts';
-import { lastFullSyncDue } from '../full-sync-time.ts';
+import { lastDailyTime } from '../daily-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
 import { formatCount, formatDuration, isoOrNull } from '../words.ts';
@@ -31,7 +31,7 @@ export interface CollectionStatus extends ShownFacts {
   readonly watermark: string | null;
   readonly sync: { readonly mode: SyncMode; readonly complete: boolean; readonly startedAt: string } | null;
   readonly rowsOnHold: number;
-  /** Unreadable rows now; as far as nobody counts them, in the last complete full sync, or in a sync since. */
+  /** Unreadable rows. While no session counts them: those of the last complete full sync, or of the last sync if it had more. */
   readonly rejected: number;
   /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
   readonly lostSchemas: readonly number[];
@@ -115,7 +115,7 @@ function troubleOf(facts: CollectionFacts, { tenant }: TenantFacts, rejected: nu
   };
 }
 
-/** The log counts them, and the hold of the collection or of another one says whether the number still holds. */
+/** The log has the number. It is out of date if neither the collection nor another one is on hold. */
 function rowsOnHoldOf({ collection, progress }: CollectionFacts, { collections }: TenantFacts): number {
   const onHold = collections.map((each) => ({
     collection: each.collection,
@@ -132,7 +132,7 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null 
   // Progress has the hub's time.
   const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
   if (progress === null || progress.lastCompleteFull === null) return null;
-  const dueMs = lastFullSyncDue(fullSync, nowMs - FULL_GRACE_MS);
+  const dueMs = lastDailyTime(fullSync, nowMs - FULL_GRACE_MS);
   if (progress.lastCompleteFull.startedAtMs < dueMs) {
     const waits = facts.isWaiting ? ', and waits for its turn' : '';
     const why = `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago${waits}`;

@@ -1,4 +1,4 @@
-import type { FullSyncTime } from '../full-sync-time.ts';
+import type { DailyTime } from '../daily-time.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress, SyncMode } from '../../model/progress.ts';
 
@@ -44,7 +44,7 @@ export interface CollectionFacts {
   /** Whether incremental syncs move the watermark; otherwise only a full sync does. */
   readonly hasIncremental: boolean;
   readonly incrementalEveryMs: number;
-  readonly fullSync: FullSyncTime;
+  readonly fullSync: DailyTime;
   /** Null: nothing is committed. */
   readonly progress: Progress | null;
   /** Rows that the last full sync found and incremental syncs had missed. */

@@ -31,7 +31,7 @@ export function statusError(status: number, { url, what }: { url: string; what: 
     );
   const message = `The schema registry answered HTTP ${status} for ${what}`;
   return new RollcallError('REGISTRY_UNREACHABLE', message, {
-    remedy: 'If this continues, check the registry.',
+    remedy: `If this continues, check the schema registry at ${url}.`,
   });
 }
 

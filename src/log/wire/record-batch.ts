@@ -28,7 +28,6 @@ export interface BatchOwner {
   readonly producerEpoch: number;
   /** Number of the batch's first record among those of this producer in this partition. */
   readonly firstSequence: number;
-  readonly isTransactional: boolean;
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -64,14 +63,14 @@ const LIKELY_LENGTH_BYTES = 2;
 
 /**
  * A batch of records for one partition in Kafka's own format (KIP-98, magic 2), written record by record into one
- * buffer. kafkajs instead allocates several zeroed buffers for each record, which cost most of what a row cost.
+ * buffer. The encoder of kafkajs allocates several zeroed buffers for each record, which cost most of what a row cost.
  */
 export class RecordBatch {
   #bytes = spares.pop() ?? Buffer.allocUnsafeSlow(FIRST_CAPACITY_BYTES);
   #end: number = AT.records;
   #count = 0;
 
-  /** kafkajs counts a partition's sequence numbers by this name. */
+  /** Number of records. Each takes one of the sequence numbers that the producer counts in a partition. */
   get length(): number {
     return this.#count;
   }
@@ -110,7 +109,7 @@ export class RecordBatch {
     bytes.fill(0, 0, AT.magic);
     bytes.writeInt32BE(this.#end - AT.length - 4, AT.length);
     bytes[AT.magic] = MAGIC;
-    bytes.writeInt16BE(owner.isTransactional ? TRANSACTIONAL : 0, AT.attributes);
+    bytes.writeInt16BE(TRANSACTIONAL, AT.attributes);
     bytes.writeInt32BE(this.#count - 1, AT.lastOffsetDelta);
     bytes.writeBigInt64BE(now, AT.firstTimestamp);
     bytes.writeBigInt64BE(now, AT.maxTimestamp);

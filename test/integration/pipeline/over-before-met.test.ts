@@ -25,7 +25,7 @@ function hidingWhatIsOver(baseUrl: string) {
   });
 }
 
-it('what was over before it was met is published by no night of new stamps', async () => {
+it('a row that had ended before Rollcall met it is not published when the hub stamps it anew', async () => {
   const hub = await startTestHub({ students: 12 });
   await using front = await hidingWhatIsOver(hub.baseUrl);
   const { district, clock } = hub;

@@ -50,7 +50,7 @@ function disagreements(world: MirroredAbsences, contents: Contents, evidence: Ev
       members.flatMap(({ id, state }) => (state === 'present' ? [id] : [])),
     ),
   );
-  const sinceMs = world.absentSinceMs();
+  const sinceMs = world.absentSinceMs() ?? Infinity;
   type Pairs = readonly (readonly [string, string])[];
   const areas: Record<string, [found: Pairs, said: Pairs]> = {
     'absence-changes': [

@@ -56,9 +56,9 @@ export class MirroredAbsences {
     this.#changesMapping = random.chance(0.4);
   }
 
-  /** Days that end before are no longer in the list of the absent, ms since the epoch. */
-  readonly absentSinceMs = (mapping = this.mappings.at(-1) ?? PLAIN): number =>
-    hidesStudent(mapping) ? Infinity : this.#at.time.now() - ABSENT_DAYS * DAY_MS;
+  /** Days that end before are no longer in the list of the absent, ms since the epoch; null: there is no list. */
+  readonly absentSinceMs = (mapping = this.mappings.at(-1) ?? PLAIN): number | null =>
+    hidesStudent(mapping) ? null : this.#at.time.now() - ABSENT_DAYS * DAY_MS;
 
   /** Whether they are switched on only after some processes. */
   get cameLate(): boolean {

@@ -105,7 +105,7 @@ it('an audit finds what another program wrote, also beside an owner that publish
   ]);
 });
 
-it('an audit takes for no difference what the index applies later, or before the topic was read on', async () => {
+it('an audit waits for an index or a topic that is behind, and reports no difference meanwhile', async () => {
   mirrored.inPause = mirrored.commit('a', 2);
   expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
   mirrored.inPause = () => Promise.resolve();

@@ -121,7 +121,7 @@ describe('the exit code', () => {
     [['--config', 'run', 'pull', '--full'], 1],
     [['help', 'run'], 1],
     [[], 1],
-  ])('is, before anything has begun, that of the verb in %j', (argv, expected) => {
+  ])('after an early signal is 0 for "run" and 1 for any other verb: %j', (argv, expected) => {
     expect(earlyExitCode(argv)).toBe(expected);
   });
 });

@@ -78,7 +78,7 @@ it('an assignment has each tenant that anybody knows exactly once, with a worker
   );
 });
 
-it('an assignment moves no more than an even share needs where no two workers claim the same', () => {
+it('an assignment moves only the tenants that an even share requires, if no tenant has two holders', () => {
   const apart = alike.map((members) => {
     const free = new Set(known(members));
     return members.map((each) => ({ ...each, holds: each.holds.filter((tenant) => free.delete(tenant)) }));
@@ -98,7 +98,7 @@ it('an assignment moves no more than an even share needs where no two workers cl
   );
 });
 
-it('an assignment moves nothing when nothing changes, nor from the living beside two revisions', () => {
+it('an assignment moves no tenant of a living worker if nothing changes, or if revisions differ', () => {
   fc.assert(
     fc.property(unlike.map(after), fc.nat(), (group, at) => {
       expect(moved(group, assign(group))).toEqual([]);
@@ -117,7 +117,7 @@ function reached(group: readonly Member[], at: number, knows: readonly string[])
   return { one, assigned: assign(first), movedLater: moved(all, assign(all)) };
 }
 
-it('a tenant that one worker has read of goes to that worker, and moves one other tenant at most', () => {
+it('a tenant that only one worker knows goes to that worker, and later moves one tenant at most', () => {
   fc.assert(
     fc.property(settled, fc.nat(), ({ group, tenants }, at) => {
       const { one, assigned, movedLater } = reached(group, at, [...tenants, 'new']);
@@ -128,7 +128,7 @@ it('a tenant that one worker has read of goes to that worker, and moves one othe
   );
 });
 
-it('a tenant that one worker has read to be gone stays with, or goes to, one that still knows it', () => {
+it('a tenant that one worker no longer knows goes to a worker that still knows it, or stays there', () => {
   fc.assert(
     fc.property(settled, fc.nat(), fc.nat(), ({ group, tenants }, at, which) => {
       const gone = tenants[which % Math.max(1, tenants.length)];

@@ -129,10 +129,13 @@ it('a value written under another or an unknown mapping has the value and hash o
   expect(inForce(masked, other).value).not.toMatchObject({ student: other.value['student'] });
 });
 
-it('a value written under the current mapping, or where that takes nothing out, stays as it is', () => {
+it('a value stays as it is under its own mapping, and under a mapping that takes nothing out', () => {
   const record = logged(masked);
   for (const reader of [masked, plain])
     expect(inForce(reader, record)).toEqual({ value: record.value, hash: null });
+});
+
+it('a value that cannot be decoded again is reduced to its id', () => {
   const value = { ...logged(plain).value, fromTime: null };
   expect(inForce(masked, { value, mapping: null }).value).toEqual({ sourcedId: 'absence-1' });
 });

@@ -31,7 +31,7 @@ it.each([
   expect(typeof read === 'number' ? { ms: read, exact: true } : read).toEqual({ ms, exact: isExact });
 });
 
-it('no time is guessed, and none is of no value or of a year that not every reader can hold', () => {
+it('a text is no time if it is ambiguous, a "no value", or of a year that some readers cannot hold', () => {
   const texts = `
     0001-01-01T00:00:00Z 0001-01-01T00:00:00.0000000Z 0001-01-01T00:00:00+01:00 0001-01-01T00:00:00-05:00
     0001-01-01T00:30:00+01:00 0000-12-31T23:00:00Z 0000-12-31T23:00:00-05:00 0000-06-01T08:00:00.000Z
@@ -51,7 +51,7 @@ it('every day is read as itself, and none is guessed', () => {
     expect([text, parseDate(text)]).toEqual([text, NaN]);
 });
 
-it('what is the "no value" of a program is distinguished from other times', () => {
+it('a time that programs write for "no value" is distinguished from all other times', () => {
   const nothing = `0001-01-01T00:00:00 0001-01-01T00:00:00.0000000 0001-01-01T00:00:00+01:00 0001-01-01T00:00:00-05:00
     0001-01-01T05:00:00Z 0001-01-01 0000-12-31T23:00:00Z`;
   for (const text of ['0000-00-00 00:00:00', ...nothing.split(/\s+/)])

@@ -4,7 +4,8 @@ import { LargeAnswer } from '../../../src/hub/hub-error.ts';
 import { LargeTurn } from '../../../src/hub/large-turn.ts';
 import { Semaphore } from '../../../src/semaphore.ts';
 import { plainSource } from '../../../src/source/source.ts';
-import { scansAhead, type SourcePage } from '../../../src/source/source-scan.ts';
+import type { SourcePage } from '../../../src/source/source-scan.ts';
+import { scansAhead } from '../../../src/sync/read-scans.ts';
 import type { RowReader } from '../../../src/core/rows/decoded-row.ts';
 import {
   answer,

@@ -249,7 +249,7 @@ it('a student without an answer stays a reject, and is asked for again after pau
   expect(made.changes.isDue(Infinity)).toBe(false);
 });
 
-it('a student without an answer comes after those whose absences changed, who wait for no pause', async () => {
+it('students whose absences changed are asked for at once, before students without an answer', async () => {
   const made = bench(3);
   made.trouble = unavailable('s01');
   await made.sync('FULL');

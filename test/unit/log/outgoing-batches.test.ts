@@ -53,7 +53,7 @@ it('each record is sent once and after the earlier ones of its partition, in acc
     partition: fc.nat(1),
     bytes: fc.oneof(fc.nat(1_000), fc.integer({ min: 1, max: MAX_BATCH_BYTES + 100_000 })),
   });
-  const owner = { producerId: 1n, producerEpoch: 0, firstSequence: 0, isTransactional: true };
+  const owner = { producerId: 1n, producerEpoch: 0, firstSequence: 0 };
   fc.assert(
     fc.property(fc.array(sized, { maxLength: 30 }), (all) => {
       const left = new Map<string, { bytes: number; at: number }[]>();

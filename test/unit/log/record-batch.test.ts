@@ -48,7 +48,7 @@ const createRequest = inKafkaJs('kafkajs/src/protocol/request') as (options: obj
 
 const NOW_MS = 1_763_856_000_123;
 const PRODUCER = { producerId: 4_611_686_018_427_387_904n, producerEpoch: 7 };
-const OWNER = { ...PRODUCER, isTransactional: true, firstSequence: 0 };
+const OWNER = { ...PRODUCER, firstSequence: 0 };
 
 /** kafkajs takes a name that every object inherits (`valueOf`) for a header that came before. */
 const text = fc
@@ -248,22 +248,23 @@ function compressed(bytes: Buffer, codec: number, compress: Compress): Buffer {
   return batch;
 }
 
-/** A batch as a broker stores it: with an offset, maybe with its own time, maybe as a control batch. */
+const NOT_TRANSACTIONAL = 0x10;
+
+/** A batch as a broker stores it: with an offset, maybe with its own time, as a control batch, or outside a transaction. */
 const stored = fc
   .record({
     all: records(70),
     producerId: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),
     producerEpoch: fc.nat(0x7fff),
     firstSequence: fc.nat(),
-    isTransactional: fc.boolean(),
     nowMs: fc.nat({ max: 2 ** 42 }),
     offset: fc.bigInt({ min: 0n, max: 2n ** 50n }),
-    flags: fc.constantFrom(0, 0x08, 0x20),
+    flags: fc.constantFrom(0, 0x08, NOT_TRANSACTIONAL, 0x20),
   })
   .map(({ all, nowMs, offset, flags, ...owner }) => {
     const bytes = Buffer.from(batchOf(all).seal(owner, nowMs));
     bytes.writeBigInt64BE(offset, AT_OFFSET);
-    bytes.writeInt16BE(bytes.readInt16BE(AT_ATTRIBUTES) | flags, AT_ATTRIBUTES);
+    bytes.writeInt16BE(bytes.readInt16BE(AT_ATTRIBUTES) ^ flags, AT_ATTRIBUTES);
     bytes.writeBigInt64BE(BigInt(nowMs) + 5n, AT_MAX_TIMESTAMP);
     return bytes;
   });

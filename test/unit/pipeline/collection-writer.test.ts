@@ -170,14 +170,14 @@ it('what a full sync has settled of missing rows stands beside its removals, who
   const at = { syncId: full.stats.syncId, atMs: 7, day: '2026-03-02' };
   const guard = { missesNeeded: () => 1, limits: { rows: 9, ratio: 1 } };
   const ended: EndedSync = { ...at, ...isWhole, ...isAlone, ...guard, missed: ['b'], known: 2 };
-  expect(deletions.judge(ended).remove).toEqual(['b']);
+  expect(deletions.settle(ended).remove).toEqual(['b']);
   await writer.remove(full, 'rows', ['b']);
   await writer.flush(quick, { watermarkMs: 5_000, isWhole: false });
   expect(writer.progress?.deletions).toMatchObject({ settledBy: '', removed: 1 });
   await writer.flush(full, { watermarkMs: 5_000, isWhole: false });
   expect(writer.progress?.deletions).toMatchObject({ settledBy: full.stats.syncId, removed: 1 });
   // A crash before the end of the sync that began a hold loses the list, and no older one may stand for it.
-  deletions.judge({ ...ended, syncId: 'other', missed: ['a'], known: 1 });
+  deletions.settle({ ...ended, syncId: 'other', missed: ['a'], known: 1 });
   for (const content of ['y', 'z']) {
     await accept(quick, row('a', content));
     await writer.flush(quick);

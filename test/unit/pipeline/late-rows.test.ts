@@ -41,7 +41,7 @@ it('the watermark of a sync of several scans is by the earliest page, whichever 
   expect(parts.writer.progress?.watermarkMs).toBe(nowMs - 5 * MINUTE);
 });
 
-it('a sync of some scopes sets no watermark where no sync of all of them has set one', async () => {
+it('a sync of some scopes sets no watermark before a sync of all scopes has set one', async () => {
   const session = await new MadeHub(100).session();
   const reading = { scopes: new Set(['a', 'b']), scans: () => [] };
   const source = { ...session.source, begin: () => Promise.resolve(reading), scopeOf: (key: string) => key };

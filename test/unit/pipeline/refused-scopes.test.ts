@@ -140,12 +140,12 @@ it('classes that answer 500, or whose id fits in no address, leave the others an
   expect(bench.view('rejects')).toEqual({
     'class-students|x03': unavailable,
     'class-students|x04': unavailable,
-    'class-students|.': 'Cannot ask for class-students: its id cannot be part of an address',
+    'class-students|.': 'Rollcall cannot request class-students by an id that no address can contain',
   });
   expect([Object.keys(bench.view()), bench.circuit()]).toMatchObject([{ length: 10 }, []]);
 });
 
-it('a sync of some afterschools ends no doubt about the others: the watermark stays', async () => {
+it('the watermark stays after a sync of some afterschools, if a full sync was inconclusive', async () => {
   await using bench = await openBench('afterschool-users');
   await bench.sync('FULL');
   const watermarkMs = bench.own.writer.progress?.watermarkMs;

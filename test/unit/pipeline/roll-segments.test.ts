@@ -31,7 +31,7 @@ async function roll(fromMs: number, untilMs: number, fails?: ErrorCode) {
   return marked;
 }
 
-it('the partitions that hold data, rejects among them, are marked at once, and then once an interval', async () => {
+it('each partition with data, also of rejects, gets an end marker at once and then once an interval', async () => {
   const marked = await roll(0, 30 * DAY_MS);
   const ends = { users: [2], rejects: [0] };
   expect(marked.map((each) => each.ends)).toEqual(marked.map(() => ends));

@@ -182,7 +182,7 @@ function describeReading(newIndex: NewIndex): void {
     for (const [at, key] of keys.entries()) if (at % 2 === 0) expect(met.get(key)).toEqual(before.get(key));
   });
 
-  it('what is removed and written again is not skipped, and ends', async () => {
+  it('a reading of entries meets those that are removed and written again, and ends', async () => {
     let again: IndexChange[] = [];
     const { met, yielded } = await readAmidWrites((batch) => {
       const changes = [...again, ...batch.map(([key]) => removed(key))];

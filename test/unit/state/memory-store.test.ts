@@ -69,7 +69,7 @@ async function overlaid(): Promise<{ live: CollectionIndex; overlay: MemoryIndex
   return { live, overlay: overlays.collection('users') };
 }
 
-it('an overlay beside a living owner writes nothing to the index below', async () => {
+it('an overlay writes nothing to the index below it', async () => {
   const { live, overlay } = await overlaid();
   const before = await live.lookup('rows', ['a', 'b'], 'tx-1');
   const removed = { area: 'rows', key: 'b', value: null } as const;

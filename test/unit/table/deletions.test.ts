@@ -27,7 +27,7 @@ async function opened(settledBy: string) {
 const namedBy = async (deletions: Deletions, transactionId: string) =>
   (await deletions.beforeCommit(transactionId, null)).deletions?.settledBy;
 
-it('rows that came back leave the rest under the id of the transaction, so that older memory is void', async () => {
+it('when rows came back, the list gets the id of the transaction, and an older copy of it is void', async () => {
   const { memory, deletions } = await opened('full-1');
   expect(await namedBy(deletions, 'tx-2')).toBe('tx-2');
   const after = await open(memory, 'tx-2');
@@ -36,7 +36,7 @@ it('rows that came back leave the rest under the id of the transaction, so that 
   expect((await open(memory, 'tx-2')).keys).toBeNull();
 });
 
-it('rows that came back leave what is left to a session after a commit that failed', async () => {
+it('a failed commit loses no missing row from the list, and lists no row again that came back', async () => {
   const { memory, deletions } = await opened('full-1');
   await deletions.beforeCommit('tx-2', null);
   const after = await open(memory, 'full-1');
@@ -45,14 +45,14 @@ it('rows that came back leave what is left to a session after a commit that fail
   expect(await namedBy(after, 'tx-3')).toBe('tx-3');
 });
 
-it('rows that came back name nothing where the missing rows of the named sync are not remembered yet', async () => {
+it('rows that came back do not rename the list while the log names a sync whose list is not stored', async () => {
   const { deletions } = await opened('full-1');
   await deletions.afterCommit(naming('full-2'), null);
   expect(await namedBy(deletions, 'tx-2')).toBe('full-2');
   expect([...(deletions.keys ?? [])].map(([key]) => key)).toEqual(['b']);
 });
 
-it('rows that come back while the others leave are not forgotten', async () => {
+it('a row that comes back during a commit is not taken for missing afterwards', async () => {
   const { deletions } = await opened('full-1');
   const committing = deletions.beforeCommit('tx-2', null);
   deletions.noteSeen(['b']);

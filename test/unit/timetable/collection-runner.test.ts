@@ -173,7 +173,7 @@ async function failingRunner(
   return { runner: new CollectionRunner(own), events };
 }
 
-it('a collection whose full sync waits serves a request at once, and leaves no place behind', async () => {
+it('a requested full sync runs while a due one waits for its turn, and no turn stays taken', async () => {
   const { permits, release, fullSyncs } = await takenTurn();
   const { runner, events } = await failingRunner(AWAY, { fullSyncs }, Date.now);
   const stop = new AbortController();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import {
   explainShort,
   hasAgreed,
-  judgeScope,
+  verdictOn,
   type ScanEvidence,
 } from '../../../../src/core/deletions/evidence.ts';
 
@@ -28,13 +28,13 @@ it.each<[string, Partial<ScanEvidence>, string]>([
   ['has an answer twice', { ending: 'repeated' }, 'inconclusive'],
   ['has an answer that was not read', { ending: 'unread' }, 'inconclusive'],
 ])('a full sync that %s, %o, is %s for its scope', (_name, given, kind) => {
-  const judged = judgeScope({ ...GIVEN, ...given });
-  expect(judged.kind).toBe(kind);
-  if (kind === 'complete') expect(judged).toEqual({ kind, missesNeeded: 2 });
+  const verdict = verdictOn({ ...GIVEN, ...given });
+  expect(verdict.kind).toBe(kind);
+  if (kind === 'complete') expect(verdict).toEqual({ kind, missesNeeded: 2 });
 });
 
 it('a short scan says how many of the counted rows came, and how many came twice', () => {
-  const short = judgeScope({ ...GIVEN, distinctRows: 190, repeatedRows: 2, totalAtEnd: 251 });
+  const short = verdictOn({ ...GIVEN, distinctRows: 190, repeatedRows: 2, totalAtEnd: 251 });
   const shortfall = { rows: 190, total: 250, repeated: 2 };
   expect(short).toEqual({ kind: 'short', shortfall, isComposed: false });
   expect(explainShort(shortfall)).toBe('190 of 250 rows came; 2 rows came twice');
@@ -47,7 +47,7 @@ it('a full sync by offset needs three misses where no total agreed', () => {
     [{ totalAtStart: null }, 3],
     [{ distinctRows: 251 }, 3],
   ] as const)
-    expect(judgeScope({ ...GIVEN, byOffset: true, ...given })).toEqual({ kind: 'complete', missesNeeded });
+    expect(verdictOn({ ...GIVEN, byOffset: true, ...given })).toEqual({ kind: 'complete', missesNeeded });
   const totals = { totalAtStart: 255, totalAtEnd: 245 };
   expect([250, 256].map((distinctRows) => hasAgreed({ distinctRows, ...totals }))).toEqual([true, false]);
 });

@@ -1,6 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { settle, type Judged, type Settlement } from '../../../../src/core/deletions/missing.ts';
+import {
+  decideMissing,
+  type MissingFacts,
+  type MissingOutcome,
+} from '../../../../src/core/deletions/missing.ts';
 
 const LIMITS = { rows: 3, ratio: 0.05 };
 
@@ -9,8 +13,8 @@ function keys(count: number, first = 0): string[] {
 }
 
 const rows = { before: new Map(), counts: () => true, missed: [], unlisted: 0, missesNeeded: () => 2 };
-const hold = { onHoldSinceMs: null, isListLost: false, isOtherOnHold: false, approved: null };
-const judged = (given: Partial<Judged>): Judged => ({
+const hold = { onHoldSinceMs: null, isListLost: false, isOtherOnHold: false, approvedKeys: null };
+const facts = (given: Partial<MissingFacts>): MissingFacts => ({
   ...rows,
   ...hold,
   atMs: 1_000,
@@ -21,19 +25,19 @@ const judged = (given: Partial<Judged>): Judged => ({
 });
 
 /** A full sync after a settlement, in which only some keys are still missing; null: the first one. */
-function next(settled: Settlement | null, given: Partial<Judged>): Settlement {
+function next(settled: MissingOutcome | null, given: Partial<MissingFacts>): MissingOutcome {
   const isMissed = new Set(given.missed ?? []);
   const before = new Map([...(settled?.wait ?? [])].filter(([key]) => isMissed.has(key)));
   const { onHoldSinceMs = null, removedToday = 0 } = settled ?? {};
-  return settle(judged({ before, onHoldSinceMs, removedToday, ...given }));
+  return decideMissing(facts({ before, onHoldSinceMs, removedToday, ...given }));
 }
 
-type Outcome = Pick<Settlement, 'remove' | 'onHoldSinceMs' | 'rowsOnHold' | 'unconfirmed'>;
+type Outcome = Pick<MissingOutcome, 'remove' | 'onHoldSinceMs' | 'rowsOnHold' | 'unconfirmed'>;
 const NOTHING: Outcome = { remove: [], onHoldSinceMs: null, rowsOnHold: 0, unconfirmed: 0 };
 
 /** What comes of full syncs one after another. */
-function story(syncs: readonly Partial<Judged>[]): Outcome[] {
-  let settled: Settlement | null = null;
+function story(syncs: readonly Partial<MissingFacts>[]): Outcome[] {
+  let settled: MissingOutcome | null = null;
   return syncs.map((given) => {
     settled = next(settled, given);
     const { remove, onHoldSinceMs, rowsOnHold, unconfirmed } = settled;
@@ -45,7 +49,7 @@ const gone = { missed: ['gone'] };
 const byOffset = { ...gone, missesNeeded: () => 3 };
 const ten = { missed: keys(10) };
 const missing = (...missed: string[]) => ({ missed });
-const approved = new Set(keys(10));
+const approvedKeys = new Set(keys(10));
 const otherOnHold = { ...gone, isOtherOnHold: true };
 const lostList = { onHoldSinceMs: 1_000, isListLost: true, atMs: 9_000 };
 
@@ -56,7 +60,7 @@ const onHold = (rowsOnHold: number, unconfirmed = 0, onHoldSinceMs = 1_000) => (
   unconfirmed,
 });
 
-it.each<[string, Partial<Judged>[], Partial<Outcome>[]]>([
+it.each<[string, Partial<MissingFacts>[], Partial<Outcome>[]]>([
   [
     'wait after the first, and are removed by the second in a row',
     [gone, gone],
@@ -82,7 +86,7 @@ it.each<[string, Partial<Judged>[], Partial<Outcome>[]]>([
     [onHold(3, 3), onHold(2)],
   ],
   [
-    'that left later are judged afresh when the hold ends',
+    'that left later are facts afresh when the hold ends',
     [ten, { ...missing('row-0', 'later'), atMs: 2_000 }, { ...missing('later'), atMs: 3_000 }],
     [onHold(10, 10), onHold(2, 1), { remove: ['later'] }],
   ],
@@ -104,21 +108,25 @@ it.each<[string, Partial<Judged>[], Partial<Outcome>[]]>([
   ],
   [
     'that are approved are removed alone, also while another collection is on hold',
-    [ten, { missed: [...keys(8), 'leaver'], approved, isOtherOnHold: true, atMs: 2_000 }],
+    [ten, { missed: [...keys(8), 'leaver'], approvedKeys, isOtherOnHold: true, atMs: 2_000 }],
     [onHold(10, 10), { remove: keys(8), ...waits }],
   ],
   [
     'that are approved end the hold, so that ordinary leavers need no second decision',
-    [ten, { missed: [...keys(10), 'leaver'], approved, atMs: 2_000 }, { ...missing('leaver'), known: 90 }],
+    [
+      ten,
+      { missed: [...keys(10), 'leaver'], approvedKeys, atMs: 2_000 },
+      { ...missing('leaver'), known: 90 },
+    ],
     [onHold(10, 10), { remove: keys(10), ...waits }, { remove: ['leaver'] }],
   ],
   [
     'stay on hold, however few, when others are approved',
     [
       ten,
-      { missed: keys(9), approved: new Set(keys(8)) },
+      { missed: keys(9), approvedKeys: new Set(keys(8)) },
       { ...missing('row-8'), known: 92 },
-      { ...missing('row-8'), known: 92, approved: new Set(['row-8']) },
+      { ...missing('row-8'), known: 92, approvedKeys: new Set(['row-8']) },
     ],
     [onHold(10, 10), { remove: keys(8), ...onHold(1, 0) }, onHold(1, 0), { remove: ['row-8'] }],
   ],
@@ -127,7 +135,7 @@ it.each<[string, Partial<Judged>[], Partial<Outcome>[]]>([
     [
       ten,
       { missed: [...keys(10), 'later'], atMs: 2_000 },
-      { missed: [...keys(10), 'later'], approved, atMs: 3_000 },
+      { missed: [...keys(10), 'later'], approvedKeys, atMs: 3_000 },
       { ...missing('later'), known: 90, atMs: 4_000 },
       { known: 90, atMs: 5_000 },
     ],
@@ -135,7 +143,7 @@ it.each<[string, Partial<Judged>[], Partial<Outcome>[]]>([
   ],
   [
     'beside the approved ones are left to the guard',
-    [ten, { missed: [...keys(10), ...keys(20, 50)], approved, atMs: 2_000 }],
+    [ten, { missed: [...keys(10), ...keys(20, 50)], approvedKeys, atMs: 2_000 }],
     [onHold(10, 10), { remove: keys(10), ...onHold(20, 20, 2_000) }],
   ],
 ])('missing rows %s', (_name, syncs, expected) => {
@@ -144,29 +152,32 @@ it.each<[string, Partial<Judged>[], Partial<Outcome>[]]>([
 
 it('missing rows stay as they were while a sync does not count for their scope', () => {
   const first = next(null, gone);
-  const failed = settle(judged({ before: first.wait, counts: () => false, atMs: 2_000 }));
+  const failed = decideMissing(facts({ before: first.wait, counts: () => false, atMs: 2_000 }));
   expect(failed.wait).toEqual(first.wait);
   expect(next(failed, gone)).toMatchObject({ remove: ['gone'], removedToday: 1, wait: new Map() });
 });
 
 it('rows that full syncs miss say why and since when they are on hold; approved ones are counted', () => {
   const first = next(null, { missed: keys(3), removedToday: 3, known: 97 });
-  expect(first.why).toContain('6 of 100 rows today');
+  expect(first.whyOnHold).toContain('6 of 100 rows today');
   expect(first.holdBegins).toBe(true);
   const later = next(first, { missed: keys(2), removedToday: 0 });
-  expect(later).toMatchObject({ holdBegins: false, why: '2 of 100 rows are still missing' });
+  expect(later).toMatchObject({ holdBegins: false, whyOnHold: '2 of 100 rows are still missing' });
   const all = next(later, { missed: keys(100), known: 100 });
-  expect(all).toMatchObject({ holdBegins: false, why: "all of the collection's rows (100) are missing" });
-  expect(next(all, {})).toMatchObject({ onHoldSinceMs: null, why: null });
+  expect(all).toMatchObject({
+    holdBegins: false,
+    whyOnHold: "all of the collection's rows (100) are missing",
+  });
+  expect(next(all, {})).toMatchObject({ onHoldSinceMs: null, whyOnHold: null });
   const lost = next(null, { missed: keys(1), ...lostList });
   expect([...lost.wait.values()]).toEqual([{ sinceMs: 1_000, times: 1 }]);
   // a process with a fast clock missed one before
   const before = new Map([['before', { sinceMs: 9_000, times: 1 }]]);
-  const withBefore = settle(judged({ before, missed: [...keys(10), 'before'] }));
+  const withBefore = decideMissing(facts({ before, missed: [...keys(10), 'before'] }));
   const { onHoldSinceMs } = withBefore;
   expect(next(withBefore, missing('before'))).toMatchObject({ remove: [], onHoldSinceMs, rowsOnHold: 1 });
-  const released = next(next(null, ten), { missed: keys(8), approved, atMs: 2_000 });
-  expect(released).toMatchObject({ approved: 8, removedToday: 0 });
+  const released = next(next(null, ten), { missed: keys(8), approvedKeys, atMs: 2_000 });
+  expect(released).toMatchObject({ approvedGone: 8, removedToday: 0 });
 });
 
 it('no row is removed that was not missed twice in a row or is on hold, unless it is approved', () => {
@@ -181,12 +192,12 @@ it('no row is removed that was not missed twice in a row or is on hold, unless i
   });
   fc.assert(
     fc.property(fc.array(sync, { maxLength: 12 }), (syncs) => {
-      let settled: Settlement | null = null;
+      let settled: MissingOutcome | null = null;
       let missedBefore = new Set<string>();
       for (const [atMs, { missed, isOtherOnHold, approved: listed }] of syncs.entries()) {
         const given = listed === null ? null : new Set(listed);
         const wasOnHold: boolean = settled?.onHoldSinceMs != null;
-        settled = next(settled, { missed, approved: given, isOtherOnHold, atMs, known: 40 });
+        settled = next(settled, { missed, approvedKeys: given, isOtherOnHold, atMs, known: 40 });
         for (const key of settled.remove) {
           const isLeft = given !== null && wasOnHold && missedBefore.has(key);
           const isFree = settled.onHoldSinceMs === null && !isOtherOnHold && missedBefore.has(key) && !isLeft;

@@ -21,7 +21,7 @@ function verdictsOf(scans: readonly ScanEvidence[], unread: readonly string[] = 
   return new Verdicts(scans, scopes, (key) => key.split('|')[0] ?? '');
 }
 
-it('a full sync counts for the rows of complete scopes, and of those that exist no more', () => {
+it('a full sync counts for rows of complete scopes, and for rows of scopes that no longer exist', () => {
   const { counts } = verdictsOf([whole, short, refused, nameless, broken], ['later']);
   const all = ['whole|a', 'gone|a', 'short|a', 'refused|a', 'nameless|a', 'broken|a', 'later|a'];
   expect(all.filter(counts)).toEqual(['whole|a', 'gone|a']);
@@ -40,40 +40,43 @@ it('a full sync is in doubt where rows have no id or no list was read, not where
 });
 
 it('a full sync with an answer that had no list is incomplete, and says why', () => {
-  const { inconclusive } = verdictsOf([whole, refused, short, broken]).judge({ unseen: [], known: 20 });
-  expect(inconclusive).toBe('a response had no list');
+  const { whyInconclusive } = verdictsOf([whole, refused, short, broken]).ofSync({
+    unseen: [],
+    known: 20,
+  });
+  expect(whyInconclusive).toBe('a response had no list');
 });
 
 it('refused parents make a full sync incomplete only if all are refused and rows are known', () => {
-  const whyOf = (scans: ScanEvidence[], known: number) => verdictsOf(scans).judge({ unseen: [], known });
-  expect(whyOf([whole, refused], 10).inconclusive).toBeNull();
-  expect(whyOf([refused], 0).inconclusive).toBeNull();
-  expect(whyOf([refused], 10).inconclusive).toContain('the hub finds nothing');
+  const whyOf = (scans: ScanEvidence[], known: number) => verdictsOf(scans).ofSync({ unseen: [], known });
+  expect(whyOf([whole, refused], 10).whyInconclusive).toBeNull();
+  expect(whyOf([refused], 0).whyInconclusive).toBeNull();
+  expect(whyOf([refused], 10).whyInconclusive).toContain('the hub finds nothing');
 });
 
 it('a short full sync is complete if known rows of the same scope make up for those not shown', () => {
-  const judge = (scans: ScanEvidence[], ...unseen: string[]) =>
-    verdictsOf(scans).judge({ unseen, known: 10 });
+  const verdictOn = (scans: ScanEvidence[], ...unseen: string[]) =>
+    verdictsOf(scans).ofSync({ unseen, known: 10 });
   const shortfall = { rows: 8, total: 10, repeated: 1 };
-  expect(judge([short], 'short|a', 'short|b')).toEqual({ inconclusive: null, short: shortfall });
+  expect(verdictOn([short], 'short|a', 'short|b')).toEqual({ whyInconclusive: null, short: shortfall });
   const why = '8 of 10 rows came; 1 row came twice';
-  expect(judge([short, whole], 'short|a', 'whole|b')).toEqual({ inconclusive: why, short: shortfall });
+  expect(verdictOn([short, whole], 'short|a', 'whole|b')).toEqual({ whyInconclusive: why, short: shortfall });
   // The rows of a composed scope are one record, of which nothing is known alone.
   const composed = { ...short, isComposed: true };
-  expect(judge([composed], 'short|a', 'short|b')).toEqual({ inconclusive: why, short: shortfall });
+  expect(verdictOn([composed], 'short|a', 'short|b')).toEqual({ whyInconclusive: why, short: shortfall });
 });
 
-it('a full sync settles something if a scope was read to its end, or if there was none to read', () => {
-  const settle = (scans: ScanEvidence[]) => verdictsOf(scans).settles(false);
+it('a full sync proves something if a scope was read to its end, or if there was none to read', () => {
+  const proves = (scans: ScanEvidence[]) => verdictsOf(scans).provesAnything(false);
   for (const scans of [[], [whole], [short], [broken, whole]])
-    expect([scans, settle(scans)]).toEqual([scans, true]);
+    expect([scans, proves(scans)]).toEqual([scans, true]);
   for (const scans of [[broken], [nameless], [refused]])
-    expect([scans, settle(scans)]).toEqual([scans, false]);
+    expect([scans, proves(scans)]).toEqual([scans, false]);
 });
 
 it('a lost list of missing rows is made again only by a sync that read every scope in full', () => {
-  const settle = (...scans: ScanEvidence[]) => verdictsOf(scans).settles(true);
-  expect(settle(whole, refused)).toBe(true);
+  const proves = (...scans: ScanEvidence[]) => verdictsOf(scans).provesAnything(true);
+  expect(proves(whole, refused)).toBe(true);
   for (const other of [short, nameless, broken])
-    expect([other.scope, settle(whole, other)]).toEqual([other.scope, false]);
+    expect([other.scope, proves(whole, other)]).toEqual([other.scope, false]);
 });

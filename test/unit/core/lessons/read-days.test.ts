@@ -147,7 +147,7 @@ it('a lesson with bytes that are not UTF-8 is rejected', () => {
   expect(outcome(read(lessons, {}, true))['2026-11-20']).toEqual(['l20T08']);
 });
 
-it('the hash of a day is that of its lessons, whatever their order and what else means nothing', () => {
+it('the hash of a day changes with the content of its lessons, not with their order, stamps or links', () => {
   const [one, two] = [
     lesson('20T08', { class: ['a', 'b'], link: { href: '/1' } }),
     lesson('20T09', { changed: '1' }),

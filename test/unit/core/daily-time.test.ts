@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { Cron } from 'croner';
 import { expect, it, vi } from 'vitest';
-import { lastFullSyncDue, localDate } from '../../../src/core/full-sync-time.ts';
+import { lastDailyTime, localDate } from '../../../src/core/daily-time.ts';
 
 const HOUR_MS = 3_600_000;
 const OSLO = 'Europe/Oslo';
 
 const due = (at: string, now: string, timeZone = OSLO) =>
-  new Date(lastFullSyncDue({ at, timeZone }, Date.parse(now))).toISOString();
+  new Date(lastDailyTime({ at, timeZone }, Date.parse(now))).toISOString();
 
 it.each([
   ['04:00', '2026-07-15T12:00:00Z', OSLO, '2026-07-15T02:00:00.000Z'],
@@ -22,7 +22,7 @@ it.each([
   expect(due(at, now, zone)).toEqual(expected);
 });
 
-it('the days before, which lateness looks at, are calculated once too', () => {
+it('the daily times of earlier days are calculated once for all questions about lateness', () => {
   const calculated = vi.spyOn(Cron.prototype, 'previousRuns');
   for (let second = 10; second < 20; second += 1) {
     expect(due('04:20', `2026-01-15T12:00:${second}Z`)).toBe('2026-01-15T03:20:00.000Z');
@@ -42,10 +42,10 @@ it('a full sync is due at least every 26 hours whatever the zone, and never move
   );
   fc.assert(
     fc.property(zones, time, now, fc.nat(48 * HOUR_MS), (timeZone, at, nowMs, laterMs) => {
-      const dueAtMs = lastFullSyncDue({ at, timeZone }, nowMs);
+      const dueAtMs = lastDailyTime({ at, timeZone }, nowMs);
       expect(dueAtMs).toBeLessThanOrEqual(nowMs);
       expect(nowMs - dueAtMs).toBeLessThanOrEqual(26 * HOUR_MS);
-      expect(lastFullSyncDue({ at, timeZone }, nowMs + laterMs)).toBeGreaterThanOrEqual(dueAtMs);
+      expect(lastDailyTime({ at, timeZone }, nowMs + laterMs)).toBeGreaterThanOrEqual(dueAtMs);
     }),
     { numRuns: 400 },
   );

@@ -1,16 +1,16 @@
 import { Cron } from 'croner';
 
-export interface FullSyncTime {
+/** A time of each day, such as that of the daily full sync. */
+export interface DailyTime {
   /** `HH:MM`, local to the time zone. */
   readonly at: string;
   /** IANA name. */
   readonly timeZone: string;
 }
 
-/** The last time before `nowMs` at which the daily full sync was due, ms since the epoch. */
-export function lastFullSyncDue(time: FullSyncTime, nowMs: number): number {
-  const [hour = '0', minute = '0'] = time.at.split(':');
-  const daily = dailyAt(Number(hour), Number(minute), time.timeZone);
+/** The last instant before `nowMs` at which it was this time of the day, ms since the epoch. */
+export function lastDailyTime(time: DailyTime, nowMs: number): number {
+  const daily = cached(time);
   const known = daily.days.find(({ lastMs, nextMs }) => nowMs > lastMs && nowMs < nextMs);
   if (known !== undefined) return known.lastMs;
   const lastMs = daily.cron.previousRuns(1, new Date(nowMs))[0]?.getTime() ?? 0;
@@ -20,27 +20,28 @@ export function lastFullSyncDue(time: FullSyncTime, nowMs: number): number {
   return lastMs;
 }
 
-/** Today, the days before that lateness looks back to, and the same on a hub's clock that differs. */
+/** Today, the days before that lateness looks back to, and both again by the clock of a hub that differs from ours. */
 const MOST_DAYS = 6;
 
-/** A daily time, with its last results cached: each is valid for the instants between `lastMs` and `nextMs`. */
-interface Daily {
+/** A daily time, with its last results: each is valid for the instants between `lastMs` and `nextMs`. */
+interface CachedTime {
   /** Paused: it holds no timer. */
   readonly cron: Cron;
   days: readonly { readonly lastMs: number; readonly nextMs: number }[];
 }
 
 // Both are expensive to create and are used often.
-const schedules = new Map<string, Daily>();
+const times = new Map<string, CachedTime>();
 const calendars = new Map<string, Intl.DateTimeFormat>();
 
-function dailyAt(hour: number, minute: number, timeZone: string): Daily {
-  const key = `${hour}:${minute} ${timeZone}`;
-  const known = schedules.get(key);
+function cached({ at, timeZone }: DailyTime): CachedTime {
+  const key = `${at} ${timeZone}`;
+  const known = times.get(key);
   if (known !== undefined) return known;
+  const [hour, minute] = at.split(':').map(Number);
   const cron = new Cron(`0 ${minute} ${hour} * * *`, { timezone: timeZone, paused: true });
   const daily = { cron, days: [] };
-  schedules.set(key, daily);
+  times.set(key, daily);
   return daily;
 }
 
