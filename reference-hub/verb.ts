@@ -35,7 +35,11 @@ export function command(): Command {
       wholeNumber,
       size.absencesPerStudentYear,
     )
-    .option('--live', 'a school day: absences, results, people come and go, the nightly re-stamp', false)
+    .option(
+      '--live',
+      'the district changes as on a school day: absences, results and people come and go, and each night every row gets a new timestamp',
+      false,
+    )
     .option('--start <time>', "the hub's time at the start, ISO 8601 (default: now)", instant)
     .option('--fault <name...>', 'misbehave in this way: name[=value][@collection], see below')
     .option('--public-origin <origin>', 'origin in links, if clients reach the hub through a proxy')

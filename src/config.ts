@@ -41,10 +41,14 @@ const configSchema = z.strictObject({
         .strictObject({
           rows: wholeNumber({ min: 0, max: 1e9 })
             .prefault(50)
-            .describe('Removals are put on hold above this number, if above `ratio` too.'),
+            .describe(
+              'Removals are put on hold if more rows than this are missing, and also a larger share than `ratio`.',
+            ),
           ratio: ratio()
             .prefault(0.05)
-            .describe('Removals are put on hold above this share of the rows, if above `rows` too.'),
+            .describe(
+              'Removals are put on hold if a larger share of the rows is missing, and also more than `rows`.',
+            ),
         })
         .prefault({})
         .describe('Above both limits, a person must decide about removals.'),

@@ -24,11 +24,11 @@ export function command(): Command {
       'Checks configuration, Kafka, rights, topics, schema registry, Redis and hubs. It changes nothing.',
     )
     .option('--tenant <id>', "check only this tenant's hub, topics and schemas")
-    .option('--offline', 'check only the file: contact no service, and need no value of a variable')
+    .option('--offline', 'check only the file: contact no service; variables need no values')
     .addHelpText(
       'after',
       `
-  ✓ right   ! works, but worth knowing   ✗ must be fixed
+  ✓ right   ! works, but you should know   ✗ must be fixed
 
 --offline is for a pipeline that has no secrets and reaches no service. It lists the variables and files that the
 configuration needs, whether they exist or not. Their values are not checked.

@@ -33,7 +33,10 @@ export function command(): Command {
     .description(
       'Runs a full sync at once, and removes the rows of the named parts that it does not find either.',
     )
-    .argument('<digest...>', 'identify parts that "deletes list" has shown; no other row is removed')
+    .argument(
+      '<digest...>',
+      'digests of parts that "deletes list" has shown; no row of another part is removed',
+    )
     .option('--tenant <id>', 'the tenant; needed if there are several')
     .option('--reason <text>', 'the reason, for "deletes history"; needed for 90 % or more of a collection')
     .addHelpText('after', EXIT_CODES)
@@ -44,7 +47,7 @@ export function command(): Command {
     .addHelpText('after', HISTORY)
     .action(verbAction(showHistory));
   return new Command('deletes')
-    .description('Deletions that wait for a decision, because too many rows are missing.')
+    .description('Decides about deletions that are on hold, because too many rows are missing.')
     .addCommand(list.summary('what waits for a decision, since when, and why'))
     .addCommand(approval.summary('remove listed rows that the hub still does not have'))
     .addCommand(history.summary('what was decided, by whom, and why'));
@@ -52,8 +55,8 @@ export function command(): Command {
 
 const PARTS = `
 A part has the rows that a school has lost together, of all collections, or the other missing rows of one collection. A school is a
-part of its own if half or more of its rows of a collection are missing; only the ten largest are. Rows of results, categories,
-schedules and other collections that name no school are in the part of their collection.
+part of its own if half or more of its rows in a collection are missing; at most ten schools, the largest ones, are. Rows of
+results, categories, schedules and other collections that name no school are in the part of their collection.
 
   rows        missing rows, and how many rows of this school, or of this collection, are published
   why         why these rows are on hold now
@@ -62,9 +65,9 @@ Rows that come back leave the list by themselves. Each change of a part gives th
 ${EXIT_CODES}`;
 
 const HISTORY = `
-The kinds: "hold": removals need a decision from then on; "healed": all rows that were missing then are back; "approved":
-removals; "accepted": rows unlike the published ones, by "pull --accept-new"; "reset": absences, by "state rebuild --reset".
-The topic progress keeps these decisions for good.`;
+The kinds: "hold": a hold began, and removals needed a decision; "healed": all rows that were missing then were back;
+"approved": a person approved removals; "accepted": a person accepted rows unlike the published ones ("pull --accept-new");
+"reset": a person reset absences ("state rebuild --reset"). The topic progress keeps these records for good.`;
 
 /** What waits for a decision in a tenant, as `--json` gives it. */
 interface Parted extends Waiting {

@@ -23,8 +23,11 @@ export function command(): Command {
     .description('Runs one sync of each collection: reads the hub and publishes the changes.')
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
-    .option('--full', 'run a full sync; if rows are missing, wait for the sync that confirms it')
-    .option('--accept-new', 'with --full: almost all rows are new, and a person has checked them')
+    .option('--full', 'run a full sync; if rows are missing, wait for the sync that confirms this')
+    .option(
+      '--accept-new',
+      'with --full: publish rows although almost all are new; only after a person has checked them',
+    )
     .option('--reason <text>', 'with --accept-new: the reason, for "deletes history"')
     .addHelpText(
       'after',

@@ -22,8 +22,8 @@ export function command(): Command {
     .addHelpText(
       'after',
       `
-The full sync also publishes changes, and the collection's rejects. Of absence-changes, it publishes the last event of each
-absence again: the same step, marked as snapshot so that consumers notify no one. The fields follow the present settings
+The full sync also publishes changes, and the collection's rejects. For absence-changes, it publishes the last event of each
+absence again: the same step, marked as snapshot, so that consumers notify nobody. The fields follow the present settings
 drop and pseudonymise. Kafka's compaction then removes the older events. Inform the consumers first.
 
 Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was inconclusive; 3 removals need a decision.

@@ -35,7 +35,7 @@ While a process runs, the index may seem a transaction or two behind, because th
         .description(
           'Drops the index and rebuilds it from the topics, one collection after another. Publishes nothing.',
         )
-        .option('--reset', 'for lost absences: null every key, and load all absences again')
+        .option('--reset', 'for lost absences: publish a null for every key, and load all absences again')
         .option('--yes', 'confirm "--reset"')
         .option('--reason <text>', 'with "--reset": why; "deletes history" keeps it')
         .addHelpText(
@@ -43,7 +43,7 @@ While a process runs, the index may seem a transaction or two behind, because th
           `
 Use it when "rollcall verify" reports that the index differs from the topics.
 
-"--reset" is the way out of ABSENCES_LOST, and only for it: it nulls every key of absences and absence-changes and runs
+Use "--reset" only to resolve ABSENCES_LOST: it publishes a null for every key of absences and absence-changes, and runs
 a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.
 
 Example:

@@ -24,26 +24,30 @@ export function command(): Command {
       'Prints the health of each tenant, as its process reports it. Without a report it reads the topic progress.',
     )
     .option('--tenant <id>', 'only this tenant')
-    .option('--wrong', 'only what is wrong: tenants that are not well, and of these such collections')
+    .option(
+      '--wrong',
+      'only what is wrong: tenants that are not well, and of their collections only those in question',
+    )
     .addHelpText(
       'after',
       `
 The first line of each tenant says whether its copy is complete and fresh. "up to 1 min ago": every change at the hub before
-that is published. "not complete": the topics lack rows or have rows too many; "not fresh": changes are missing.
+that is published. "not complete": the topics lack rows, or have rows that should be gone; "not fresh": changes are missing.
 
-  rows now    in the topic, as the process that mirrors the tenant counts them
+  rows now    number of rows in the topic now, as the process that mirrors the tenant counts them
   last full   start of the last complete full sync, by the hub's clock: all that the hub had then is published
-  rows then   keys of the topic that this sync found at the hub
+  rows then   number of keys of the topic that the last complete full sync found at the hub
   up to       every change at the hub before this time is published, except removals
   sync        the last sync; "…": it is not complete; "fails": two or more of the same kind have failed in a row
   on hold     rows whose deletion needs a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
-  ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; others go on
+  ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; other collections go on
 
 The syncs of absence-versions also write absences and absence-changes (↳). With more than ten tenants, no collections are
 printed. On a narrow terminal the least important columns are left out. --json prints the tenants of /status.json, with their collections.
 
-Exit codes, for all tenants, also with --wrong: 1 a tenant or a collection is in trouble or late, or no process mirrors the tenant any more; 3 nothing of that, but something needs a decision; 0 neither.`,
+Exit codes: 0 all is well; 1 a tenant or a collection is in trouble or late, or no process mirrors the tenant any more;
+3 nothing is in trouble or late, but something needs a decision. They are the same with --wrong.`,
     )
     .action(verbAction(status));
 }

@@ -44,8 +44,8 @@ export function command(): Command {
       `
 Use --about to find what the topics hold about one pupil, for example. It reads every topic of the tenant to its end, and
 searches every field for the id as a whole word ("rollcall help remove-a-pupil" says where it does not search). It ends with a
-table on stderr, for your files: how many records contain the id in each topic, from when to when, how many keys still do,
-and by when Kafka has deleted the values and keys that were removed.
+table on stderr, for your files: how many records of each topic contain the id, from when to when, how many keys still have it,
+and by when Kafka will have deleted the values and keys that were removed.
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn

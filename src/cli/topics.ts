@@ -72,9 +72,9 @@ Exit codes: 0 every topic fits; 1 a topic is missing or differs.`,
     .addHelpText(
       'after',
       `
-It never changes the number of partitions of a topic, because that would break the order of each key: see recreate.
+It never changes the number of partitions of a topic, because that would break the order of the records of a key. For that, see recreate.
 
-Exit codes: 0 every topic fits; 1 a topic has another number of partitions.`,
+Exit codes: 0 every topic fits; 1 a topic has another number of partitions than configured.`,
     )
     .action(verbAction<Scope>((verb) => compareTopics(verb, true)));
   const recreation = new Command('recreate')
@@ -94,7 +94,7 @@ Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes w
     .action(verbAction(recreate));
   const removal = new Command('purge')
     .description('Deletes topics that are no longer configured, with their subjects and their keys in Redis.')
-    .argument('<topic...>', 'whole names of topics')
+    .argument('<topic...>', 'full names of topics')
     .option('--yes', 'confirm that you want this')
     .addHelpText(
       'after',
@@ -109,7 +109,7 @@ Exit codes: 0 deleted; 1 failed; 2 the topic is configured, or a process runs fo
     .description('Compares topics with the contract and the configuration, and changes them to fit.')
     .addCommand(list.summary('show every topic and its differences'))
     .addCommand(apply.summary('create missing topics, correct settings'))
-    .addCommand(recreation.summary('delete topics and create them again, for another number of partitions'))
+    .addCommand(recreation.summary('delete topics and create them again, to change the number of partitions'))
     .addCommand(removal.summary('delete topics that are no longer configured'));
 }
 

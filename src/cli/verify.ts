@@ -34,16 +34,16 @@ export function command(): Command {
 
 const HELP = `
 Kinds of differences, between the topic and the index or the hub:
-  missing, left-over, different     the topic lacks the key, has a key too many, or has other content
+  missing, left-over, different     the topic lacks the key, has a key that should not be there, or has other content
   undecodable                       the record cannot be decoded, or does not match its headers
   gap, two-students                 a step of an absence is missing or doubled; an absence mixes two students
-  reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has a row too many
+  reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has a row that should not be there
 
-Some differences are no fault: "next sync" means that the next sync settles it; "next full", that the next full sync does.
+Some differences are not faults: "next sync" means that the next sync settles it; "next full", that the next full sync does.
 Keys are printed only with --ids or --json, since they may be those of persons.
 
---repair rebuilds the index, runs a full sync, says how many records it has published, and verifies again. It publishes no step of an absence again, so a gap stays.
-Too many removals at once still need a decision.
+--repair rebuilds the index, runs a full sync, says how many records it has published, and verifies again. It never publishes
+a step of an absence twice, so a gap stays. Too many removals at once still need a decision.
 
 Exit codes: 0 equal, or equal after the next syncs; 1 something differs, or could not be compared; 3 the only differences
 are removals that need a decision.

@@ -19,7 +19,9 @@ export const schedules = z
         error: 'must be absent, all or a list of ids',
       })
       .prefault('absent')
-      .describe('Students: `absent` (those with an absence in these days), `all`, or a list of ids.'),
+      .describe(
+        'Students: `absent` (those with an absence in the days of `daysBack` and `daysAhead`), `all`, or a list of ids.',
+      ),
     daysBack: wholeNumber({ min: 0, max: 366 }).prefault(7).describe('How many days before today.'),
     daysAhead: wholeNumber({ min: 0, max: 366 }).prefault(14).describe('How many days after today.'),
     fields: z

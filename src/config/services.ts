@@ -104,7 +104,9 @@ export const kafka = z
       ),
     session: duration({ min: '6s', max: '1m' })
       .prefault('10s')
-      .describe('After so long without contact to Kafka, a process loses its tenants to others.'),
+      .describe(
+        'If a process has no contact with Kafka for this long, other processes take over its tenants.',
+      ),
     ssl: z
       .union([flag(), tls()], { error: 'must be true, false or a map of settings' })
       .prefault(false)
@@ -141,7 +143,7 @@ export const redis = z
         error: 'may have only a database number as its path, for example /0',
       })
       .describe(
-        'Address: `redis://` or, with TLS, `rediss://`. The path is the database number. Several Sentinels or nodes of a Cluster stand in one address: `redis://a:6379,b:6379`.',
+        'Address: `redis://` or, with TLS, `rediss://`. The path is the database number. Name several Sentinels, or several nodes of a Cluster, in one address: `redis://a:6379,b:6379`.',
       ),
     sentinel: z
       .strictObject({

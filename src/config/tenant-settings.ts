@@ -30,8 +30,10 @@ const collectionSettingsSchema = z
       .describe("Replaces the tenant's incrementalEvery for this collection."),
     fullSync: fullSync.optional().describe("Replaces the tenant's fullSync."),
     drop: fieldNames.describe('Top-level fields that are never published.'),
-    pseudonymise: fieldNames.describe('Top-level fields whose value a keyed hash replaces.'),
-    ignore: fieldNames.describe('Top-level fields. A change of only these publishes nothing.'),
+    pseudonymise: fieldNames.describe('Top-level fields whose values are replaced by a keyed hash.'),
+    ignore: fieldNames.describe(
+      'Top-level fields. If only these fields of a row change, nothing is published.',
+    ),
   })
   .describe('Settings of a collection.');
 
@@ -48,11 +50,13 @@ const hub = z
       .enum(['compared', 'ignored'])
       .prefault('compared')
       .describe(
-        'Whether the number of returned rows is compared with the total that the hub reports. `compared`: a list with fewer rows is incomplete, so nothing is removed. Use `ignored` only if the total includes rows that the hub never returns: a row that a scan skips by mistake is then removed.',
+        'Whether the number of returned rows is compared with the total that the hub reports. `compared`: a list with fewer rows is incomplete, so nothing is removed. Use `ignored` only if the total includes rows that the hub never returns. Be careful: with `ignored`, a row that a scan skips by mistake is removed.',
       ),
     maxConcurrentRequests: wholeNumber({ min: 1, max: 32 })
       .prefault(4)
-      .describe('Most requests at once. All tenants of a process at one host have 32 together.'),
+      .describe(
+        'How many requests are sent at once, at most. All tenants of a process at one host together send at most 32.',
+      ),
     requestTimeout: duration({ min: '1ms', max: '1h' })
       .prefault('60s')
       .describe('Time limit of a request, until the answer is complete.'),
@@ -81,7 +85,9 @@ export const tenant = z
         { error: 'must be all, a list of collections, or a map of settings by collection' },
       )
       .prefault('all')
-      .describe('`all`, a list of those to mirror, or a map of settings. Those not in the map are on.'),
+      .describe(
+        '`all`, a list of the collections to mirror, or a map with settings of collections. Collections that are not in the map are mirrored, too.',
+      ),
     fullSync: fullSync.prefault({}),
     incrementalEvery: duration({ min: '1ms', max: '1d' })
       .prefault('60s')
@@ -99,7 +105,7 @@ export const tenant = z
       .strictObject({
         forgetAfter: duration({ min: '1d', max: '3650d' })
           .prefault('30d')
-          .describe('When absence-changes forgets a deleted absence: this long after its deletion.'),
+          .describe('How long after its deletion absence-changes forgets an absence.'),
       })
       .prefault({})
       .transform(({ forgetAfter }) => ({ forgetAfterMs: forgetAfter }))

@@ -26,7 +26,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'rate-limit',
-    summary: '429 with Retry-After of so many seconds and an HTML body',
+    summary: '429 with a Retry-After of this many seconds and an HTML body',
     value: { meaning: 'seconds', byDefault: '1' },
     request: ({ value }) => ({
       status: 429,
@@ -63,7 +63,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'huge-response',
-    summary: 'a body of so many megabytes (blank space inside the JSON)',
+    summary: 'a body of this many megabytes (blank space inside the JSON)',
     value: { meaning: 'MB', byDefault: '256' },
     send: async (response, { reply, context }) => {
       response.writeHead(reply.status, reply.headers);

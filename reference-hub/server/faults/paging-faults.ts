@@ -8,7 +8,7 @@ const STANDARD_PARAMETERS = new Set(['limit', 'offset', 'sort', 'orderBy', 'filt
 export const PAGING_FAULTS: readonly Fault[] = [
   {
     name: 'clamp-limit',
-    summary: 'pages have at most so many rows, whatever the limit',
+    summary: 'pages have at most this many rows, whatever the limit',
     value: { meaning: 'rows', byDefault: '100' },
     query: (query, { value }) => {
       query.limit = Math.max(1, Math.min(query.limit, numberIn(value)));
@@ -165,7 +165,7 @@ export const PAGING_FAULTS: readonly Fault[] = [
   },
   {
     name: 'other-envelope',
-    summary: 'the list stands under this property',
+    summary: 'the list is in this property',
     value: { meaning: 'name', byDefault: 'items' },
     page: (page, { value }) => {
       page.envelope = value;

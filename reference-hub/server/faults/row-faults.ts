@@ -52,7 +52,8 @@ export const ROW_FAULTS: readonly Fault[] = [
   },
   {
     name: 'malformed-rows',
-    summary: 'this share of the rows cannot be read: no id, an id that is a number, or times that are none',
+    summary:
+      'this share of the rows cannot be read: no id, an id that is a number, or times that are not times',
     value: { meaning: 'share', byDefault: '0.05' },
     row: (row, { value, target }) => (chosen(row, numberIn(value)) ? malformed(row, target) : row),
   },
@@ -76,7 +77,7 @@ export const ROW_FAULTS: readonly Fault[] = [
   },
   {
     name: 'late-stamps',
-    summary: 'rows that change are stamped so long ago, as if published late',
+    summary: 'the timestamp of a changed row is this far in the past, as if the row had been published late',
     value: { meaning: 'ms', byDefault: '120000' },
   },
   {
@@ -92,7 +93,7 @@ export const ROW_FAULTS: readonly Fault[] = [
   },
   {
     name: 'deep-nesting',
-    summary: 'an extra field with arrays so deep in one another',
+    summary: 'an extra field with arrays nested this deep',
     value: { meaning: 'levels', byDefault: '20000' },
     rowText: (text, { value }) =>
       `${text.slice(0, -1)},"x-deep":${'['.repeat(numberIn(value))}${']'.repeat(numberIn(value))}}`,

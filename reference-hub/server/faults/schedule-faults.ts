@@ -12,7 +12,7 @@ export const SCHEDULE_FAULTS: readonly Fault[] = [
   },
   {
     name: 'schedules-status',
-    summary: 'schedules of these students are answered with this status; those of others as ever',
+    summary: 'schedules of these students are answered with this status; those of other students as usual',
     value: { meaning: 'status:student,…', byDefault: '404:' },
     request: ({ url, value }) => {
       const [status = '', students = ''] = value.split(/:(.*)/s);
