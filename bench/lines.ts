@@ -139,7 +139,7 @@ export const LINES: readonly Line[] = [
     value: ({ delay }) => delay && { spread: spreadOf([delay.p99]), records: delay.records },
   },
   {
-    ...line('idle', 'idle: one tenant, all collections, of a core', {
+    ...line('idle', 'idle: one tenant, all collections, share of a core', {
       part: 'idle',
       target: 0.5,
     }),

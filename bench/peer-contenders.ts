@@ -21,7 +21,7 @@ export const PEER_TITLES: Readonly<Record<PeerName, string>> = {
   'rollcall-changes': 'Rollcall with absences and their changes',
   'connect-safe': 'Redpanda Connect, safe (remembers after the acknowledgement)',
   'connect-stock': 'Redpanda Connect, stock dedupe (unsafe)',
-  dlt: 'dlt, with a destination of its own',
+  dlt: 'dlt, with a destination written for this test',
 };
 
 /** The topics and keys of one contender in one round, all of which begin with its name. */

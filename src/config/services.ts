@@ -185,19 +185,21 @@ export const notify = z
         error: 'is not an address: https://host/path is expected, without a user name or password',
       })
       .describe(
-        'Address that Rollcall posts to when something needs a person, and when it is over. Whoever knows the address of a chat can write there, so keep it secret.',
+        'Address that Rollcall posts to when something needs a person, and again when nobody is needed any more. Whoever knows the address of a chat can write to the chat, so keep it secret.',
       ),
     token: secret().optional().describe('Sent as `Authorization: Bearer …`.'),
     after: duration({ min: '1s', max: '1d' })
       .prefault('2m')
-      .describe('What lasts for less than this is not posted.'),
+      .describe('How long something must need a person before it is posted.'),
   })
   .refine(({ url, token }) => token === undefined || !crossesInTheClear(url.reveal()), {
     path: ['token'],
     error: 'would cross the network unencrypted: use https:// in notify.url',
   })
   .transform(({ after, ...rest }) => ({ ...rest, afterMs: after }))
-  .describe('Where Rollcall says what needs a person. Without it, look at the status page or at the alerts.');
+  .describe(
+    'Where Rollcall reports what needs a person. Without this map, look at the status page or at the alerts.',
+  );
 
 function isWebAddress(value: string): boolean {
   if (!URL.canParse(value)) return false;
