@@ -46,8 +46,8 @@ that is published. "not complete": the topics lack rows, or have rows that shoul
 The syncs of absence-versions also write absences and absence-changes (↳). With more than ten tenants, no collections are
 printed. On a narrow terminal the least important columns are left out. --json prints the tenants of /status.json, with their collections.
 
-Exit codes: 0 all is well; 1 a tenant or a collection is in trouble or late, or no process mirrors the tenant any more;
-3 nothing is in trouble or late, but something needs a decision. They are the same with --wrong.`,
+Exit codes: 1 a tenant or a collection is in trouble or late, or no process mirrors the tenant any more; 3 none of that,
+but something needs a decision; 0 otherwise. They concern all tenants, and --wrong does not change them.`,
     )
     .action(verbAction(status));
 }
