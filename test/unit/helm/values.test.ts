@@ -27,8 +27,12 @@ function load(text: string) {
   const env = Object.fromEntries(
     [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = '']) => [name, 'x'.repeat(20)]),
   );
-  const readFile = (path: string) =>
-    path === 'rollcall.yaml' ? text : '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n';
+  const readFile = (path: string) => {
+    if (path === 'rollcall.yaml') return text;
+    return path.endsWith('/url')
+      ? 'https://receiver.example'
+      : '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n';
+  };
   return loadConfig({ path: 'rollcall.yaml', env, readFile });
 }
 
