@@ -117,7 +117,7 @@ function probesOf(
       title: 'Configuration',
       async *findings() {
         yield ok(configPath, text);
-        for (const setting of unencrypted(assembly.config.kafka, tenants))
+        for (const setting of unencrypted(assembly.config, tenants))
           yield warning('encryption', `${setting}: ${UNENCRYPTED}`, ENCRYPT);
         yield* inClear(configPath);
       },

@@ -156,6 +156,11 @@ function credentialFindings(root: Written): Finding[] {
 function redisFindings({ url, sentinel, cluster, ssl }: Written): Finding[] {
   const findings = certificateFindings(mapOf(ssl), ['redis', 'ssl']);
   const isCluster = cluster === true || cluster === 'true';
+  if (!isCluster && sentinel === undefined && String(url).includes(','))
+    findings.push({
+      path: ['redis', 'url'],
+      message: 'names several servers: set redis.sentinel if they are Sentinels, or redis.cluster: true',
+    });
   if (isCluster && sentinel !== undefined)
     findings.push({ path: ['redis', 'cluster'], message: 'must be left out where redis.sentinel is set' });
   if (isCluster && /\/[1-9]\d*$/.test(String(url)))

@@ -86,6 +86,7 @@ describe('a problem', () => {
     [{ kafka: 'ssl: { cert: "-----BEGIN X-----" }' }, 'kafka.ssl.key', 'missing'],
     [{ root: 'redis: { url: "http://h" }' }, 'redis.url', 'redis://'],
     [{ root: 'redis: { url: "redis://h:1,i:x" }' }, 'redis.url', 'not an address'],
+    [{ root: 'redis: { url: "redis://h:1,i:2" }' }, 'redis.url', 'names several servers'],
     [{ root: 'redis: { url: "redis://h:1,a@i:1" }' }, 'redis.url', 'must not contain a user name'],
     [{ root: 'redis: { url: "redis://h", sentinel: {} }' }, 'redis.sentinel.master', 'missing'],
     [
