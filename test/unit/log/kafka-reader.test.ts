@@ -1,19 +1,25 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readStretches, type ReadOptions } from '../../../src/log/kafka-reader.ts';
-import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
-import { codeOf, questionsOf } from './support/simulated-topics.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ReadOptions } from '../../../src/log/kafka-reader.ts';
 
 // The fake timers of vitest leave these as they are.
 vi.mock('node:timers/promises', () => ({
-  // Other files' tests, which are loaded with the same modules, wait without a signal.
-  setTimeout: (ms: number, _?: unknown, options?: { signal: AbortSignal }) =>
-    new Promise<void>((resolve, reject) => {
-      setTimeout(resolve, ms);
-      options?.signal.addEventListener('abort', () => reject(options.signal.reason as Error));
+  setTimeout: (ms: number, value?: unknown, options?: { signal?: AbortSignal }) =>
+    new Promise<unknown>((resolve, reject) => {
+      setTimeout(() => resolve(value), ms);
+      options?.signal?.addEventListener('abort', () => reject(options.signal?.reason as Error));
     }),
 }));
+// Files of one worker share their modules: an earlier one may have loaded these with the real timers.
+vi.resetModules();
+const { readStretches } = await import('../../../src/log/kafka-reader.ts');
+const { RequestFailure } = await import('../../../src/log/transaction-brokers.ts');
+const { codeOf, questionsOf } = await import('./support/simulated-topics.ts');
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
+afterAll(() => {
+  vi.doUnmock('node:timers/promises');
+  vi.resetModules();
+});
 
 interface Fetched {
   readonly topic: string;

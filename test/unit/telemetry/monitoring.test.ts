@@ -71,7 +71,9 @@ it('alerts and dashboard group and name by labels that the metrics of the query 
     const grouped = [...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = '']) =>
       list.split(/,\s*/),
     );
-    const shown = [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label = '']) => label);
+    const shown = [...text.matchAll(/\{\{\s*(?:\$labels\.)?(?!else|end)(\w+)\s*\}\}/g)].map(
+      ([, label = '']) => label,
+    );
     return [...grouped, ...shown].filter((label) => !has.has(label)).map((label) => `${expr}: ${label}`);
   });
   expect(wrong).toEqual([]);
