@@ -1,10 +1,10 @@
 -- How fresh is this copy, and is it whole? Watermark: what the hub changed before it is in the topic; the table has it where
--- records_behind is 0. Whole: the table lacks nothing that the hub had at complete_as_of, except what is in rejects.
+-- records_behind is 0. It is normally 5 to 6 minutes old; an older one means that Connect or Rollcall stands still. Whole: the table lacks nothing that the hub had at complete_as_of, except what is in rejects.
 SELECT collection, watermark, records_behind, complete_as_of, whole, rows_rejected, rows_on_hold, recreated
 FROM copy_state
 ORDER BY collection;
 
--- Who is absent now?
+-- Who is absent now? Nobody at a weekend or in the evening. The first ten.
 SELECT u.given_name, u.family_name, o.name AS school, c.title AS class, a.from_time, a.to_time
 FROM absences a
 LEFT JOIN users u ON u.sourced_id = a.student_sourced_id
@@ -14,7 +14,8 @@ WHERE a.from_time <= now() AND a.to_time > now()
 ORDER BY school, family_name, given_name
 LIMIT 10;
 
--- How many absences and absent students has each school in each week? Weeks and days are those of the tenant's clock.
+-- How many absences and absent students has each school in each week? Weeks and days are those of the tenant's clock. An
+-- absence counts in the week of its beginning, whether it is from one class or from the whole day. The first ten; leave out LIMIT for all.
 SELECT
   coalesce(o.name, a.school_id, 'unknown, or several') AS school,
   date_trunc('week', a.from_time AT TIME ZONE p.time_zone)::date AS week,
