@@ -54,7 +54,9 @@ export function helpOn(topic: string): string {
 }
 
 /** The section of the runbooks on an error or an alert, why a part is not ready, a page or its section. Throws `USAGE_INVALID`. */
-export function pageOn(topic: string): string {
+export function pageOn(name: string): string {
+  // The one kind of decision that is no error.
+  const topic = name === 'ROWS_ON_HOLD' ? 'decide' : name;
   const [page = '', anchor] = topic.split('#');
   const text =
     anchor === undefined

@@ -293,7 +293,7 @@ function show(output: Output, reports: readonly CollectionReport[], hasKeys: boo
   noteFailures(output, reports);
   for (const { collection, whyOnHold, skipped } of reports) {
     if (whyOnHold !== null)
-      output.note(`! ${collection}: the next full sync will put rows on hold: ${whyOnHold}`);
+      output.note(`! ${collection}: rows are on hold after the next full sync: ${whyOnHold}`);
     if (skipped > 0)
       output.note(`! ${collection}: ${countOf(skipped, 'key')} could not be compared with the index`);
   }

@@ -178,7 +178,7 @@ describe('verify', async () => {
     expect(await verify(tenant.config, '--collection', 'users')).toEqual(rowsOnHold);
     expect(await verify(inMemory, '--collection', 'users')).toEqual(rowsOnHold);
     const { stdout, stderr } = await rollcall(tenant.config, 'verify', '--collection', 'users', 'courses');
-    expect(stderr).toContain('users: the next full sync will put rows on hold: half or more');
+    expect(stderr).toContain('users: rows are on hold after the next full sync: half or more');
     expect(stdout).toContain('1 of 2 collections are equal.');
     expect(stdout).toContain(`As expected: ${gone.length} rows on hold, which a person must decide about.`);
     expect(stdout).toContain('"rollcall deletes list", after the next full sync');

@@ -85,6 +85,10 @@ it('alerts and dashboard have a test of their own for each alert', () => {
   expect(alerts.filter(({ alert }) => !tests.includes(`alertname: ${alert}\n`))).toEqual([]);
 });
 
+it('rollcall help explains the decision about rows on hold, as a webhook names it', () => {
+  expect(pageOn('ROWS_ON_HOLD')).toMatch(/^# Decide/);
+});
+
 describe('the runbooks', () => {
   const text = read('docs/runbooks.md');
   const sections = [...text.matchAll(/^### (\w+)\n\n(?:.+\n)+\n1\. /gm)].map(([, name = '']) => name);
