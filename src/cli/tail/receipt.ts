@@ -11,11 +11,11 @@ interface Found {
 /** Kafka's defaults of log.cleaner.backoff.ms and file.delete.delay.ms, and end markers that come a second late. */
 const SLACK_MS = 2 * 60_000;
 
-/** What topics hold about an id, and by when Kafka has forgotten what was removed: for whoever must prove an erasure. */
+/** What topics hold about an id, and by when Kafka has forgotten what was removed: for a person who must prove an erasure. */
 export class Receipt {
   readonly #topics = new Map<string, Found>();
 
-  /** Is told of every record of a key, in order. `isAbout`: it contains the id. */
+  /** Called for every record of a key, in order. `isAbout`: it contains the id. */
   note(record: { topic: string; key: string; atMs: number; isRemoval: boolean; isAbout: boolean }): void {
     const { topic, key, atMs, isRemoval, isAbout } = record;
     const found = this.#topics.get(topic) ?? { records: 0, firstMs: atMs, lastMs: atMs, keys: new Map() };

@@ -24,12 +24,12 @@ export interface Notice {
 /** What the board shows now. */
 export interface Shown {
   readonly notice: Notice;
-  /** How long it lasts before somebody is told, at least; Infinity: it follows from something that is told. */
+  /** Shortest time that it lasts before a notice is sent. Infinity: never, since it follows from something that has a notice. */
   readonly patienceMs: number;
 }
 
 const MINUTE_MS = 60_000;
-/** What often passes by itself is told when the alert on it would fire. */
+/** What often passes by itself has a notice only when the alert on it would fire. */
 const PATIENCE_MS: Partial<Record<HealthPart, number>> = {
   start: 15 * MINUTE_MS,
   quota: 60 * MINUTE_MS,
@@ -83,25 +83,25 @@ function shownAs(
 
 interface Known {
   notice: Notice;
-  /** Since when it could be told. */
+  /** Since when a notice of it could be sent. */
   firstMs: number;
   lastMs: number;
   isTold: boolean;
 }
 
-/** Remembers what a receiver has been told, and says what it is to be told next. Pure; it holds what the board shows, and no queue. */
+/** Remembers which notices a receiver has, and says which it gets next. Pure; it holds what the board shows, and no queue. */
 export class NoticeBook {
   readonly #known = new Map<string, Known>();
   readonly #afterMs: number;
 
-  /** `afterMs`: what lasts, or is over, for a shorter time is not told. */
+  /** `afterMs`: what lasts, or has ended, for a shorter time has no notice. */
   constructor(afterMs: number) {
     this.#afterMs = afterMs;
   }
 
   /**
    * `starting`: the tenants of this process, and whether each is starting, so that it is not known yet what needs a person.
-   * The end of what another process mirrors by now is told by that one.
+   * If another process mirrors a tenant by now, that process sends the end.
    */
   due(shown: readonly Shown[], nowMs: number, starting: ReadonlyMap<string, boolean>): Notice[] {
     const begun = shown.flatMap(({ notice, patienceMs }): Notice[] => {
