@@ -30,7 +30,7 @@ async function runOn(ground: string, args: readonly string[], reportFile: string
     ...args,
   ]);
   const counted = spawnSync(process.execPath, ['scripts/count-tests.mjs', reportFile], { encoding: 'utf8' });
-  const [passed = 0, failed = 0] = counted.stdout.split(' ').map(Number);
+  const [passed = 0, failed = 0] = counted.stdout.split(/\s/u).map(Number);
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   // What fails outside of tests fails, too.
   return { ground, passed, failed: code === 0 ? failed : Math.max(failed, 1), seconds };
