@@ -80,15 +80,16 @@ export function runConfig(options: {
   tenantIds: readonly string[];
   collections?: 'all' | readonly string[];
   partitions?: number;
+  incrementalEvery?: string;
 }): string {
-  const { stack, prefix, tenantIds, collections, partitions } = options;
+  const { stack, prefix, tenantIds, collections, partitions, incrementalEvery } = options;
   const { kafkaBrokers: brokers, replicationFactor } = stack;
   const hubOf = (id: string) => {
     const { baseUrl, tokenUrl, clientId, clientSecret } = options.hubOf(id);
     return { baseUrl, tokenUrl, clientId, clientSecret };
   };
   return JSON.stringify({
-    tenants: tenantIds.map((id) => ({ id, hub: hubOf(id), collections })),
+    tenants: tenantIds.map((id) => ({ id, hub: hubOf(id), collections, incrementalEvery })),
     kafka: { brokers, topicPrefix: prefix, replicationFactor, partitions },
     registry: { url: stack.registryUrl },
     redis: { url: stack.redisUrl, keyPrefix: prefix },

@@ -9,13 +9,14 @@ import { startHub } from './hub-process.ts';
 import { deleteTopics, runConfig, startRollcall } from './rollcall-process.ts';
 import { sickHubs, sicknessOf } from './sick-hubs.ts';
 
-const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,…>] [--idle <seconds>] [--sick] [--brokers 3|1]
+const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,…>] [--idle <seconds>] [--every <duration>] [--sick] [--brokers 3|1]
 
 Starts \`rollcall run\` twice with that many tenants of one small district, on real Kafka, schema registry and Redis: first
 with empty services, then again. Prints when the tenants are served, which errors occur meanwhile, and the maximum
 number of sockets, by service, and size of memory of the process; after that, for --idle seconds, its CPU time, and at the end
 the age of the oldest watermark of a tenant that is not sick, and what \`/metrics\` costs. --sick: of twenty tenants the hub of
-two does not answer, that of one fails, and one has a wrong secret. docs/scale.md explains the numbers.
+two does not answer, that of one fails, and one has a wrong secret. --every: the tenants' incrementalEvery (by default 60s), for
+brokers that share a small machine. docs/scale.md explains the numbers.
 `;
 
 const STUDENTS = 8;
@@ -146,6 +147,7 @@ async function main(): Promise<void> {
       tenants: { type: 'string', default: '100' },
       collections: { type: 'string', default: 'all' },
       idle: { type: 'string', default: '0' },
+      every: { type: 'string', default: '60s' },
       brokers: { type: 'string', default: '3' },
       sick: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -177,8 +179,12 @@ async function main(): Promise<void> {
     const tenantIds = Array.from({ length: tenants }, (_, at) => `t${String(at).padStart(3, '0')}`);
     const isSick = (id: string) => values.sick && sicknessOf(id) !== null;
     const hubOf = (id: string) => (isSick(id) ? sick.hubOf(id, hub) : hub);
-    await writeFile(configFile, runConfig({ stack, hubOf, prefix, tenantIds, collections, partitions: 1 }));
     const idleSeconds = Number(values.idle);
+    const incrementalEvery = values.every;
+    await writeFile(
+      configFile,
+      runConfig({ stack, hubOf, prefix, tenantIds, collections, partitions: 1, incrementalEvery }),
+    );
     const measured = { configFile, tenants, services, idleSeconds, isSick, signal };
     for (const name of ['first start', 'restart']) {
       signal.throwIfAborted();
