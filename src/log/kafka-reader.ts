@@ -28,6 +28,8 @@ export interface ReadOptions {
    */
   readonly awaitsDecision?: boolean | undefined;
   readonly signal: AbortSignal;
+  /** Default: that of Node. */
+  readonly sleep?: typeof delay | undefined;
 }
 
 const STALLED_AFTER_MS = 60_000;
@@ -51,7 +53,7 @@ const PARTITION_BYTES = 4_194_304;
  * `appendEndMarkers`.
  */
 export async function readStretches(options: ReadOptions): Promise<void> {
-  const { signal, stretches } = options;
+  const { signal, stretches, sleep = delay } = options;
   const reader = new StretchReader(options);
   while (!reader.isDone) {
     try {
@@ -64,7 +66,7 @@ export async function readStretches(options: ReadOptions): Promise<void> {
       ]);
       // The next attempt continues where this one stopped, perhaps at another leader.
       if (reader.unansweredMs > FAILS_FOR_MS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
-      await delay(BETWEEN_ATTEMPTS_MS, undefined, { signal }).catch(() => undefined);
+      await sleep(BETWEEN_ATTEMPTS_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 }
@@ -177,12 +179,13 @@ class StretchReader {
   }
 
   async #waitForMore(): Promise<void> {
+    const { signal, sleep = delay } = this.#options;
     const left = [...this.#open.values()];
     const silentMs = this.#answeredAtMs - this.#progressAtMs;
     const isUndecided = left.every((each) => each.from >= (this.#stableEnds.get(nameOf(each)) ?? Infinity));
     if (isUndecided && silentMs > DECIDED_WITHIN_MS) this.#open.clear();
     else if (silentMs > STALLED_AFTER_MS && left.every(({ to }) => to < Infinity)) throw stalled(left);
-    else await delay(BETWEEN_FETCHES_MS, undefined, { signal: this.#options.signal });
+    else await sleep(BETWEEN_FETCHES_MS, undefined, { signal });
   }
 }
 

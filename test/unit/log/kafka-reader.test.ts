@@ -1,25 +1,16 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ReadOptions } from '../../../src/log/kafka-reader.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { readStretches, type ReadOptions } from '../../../src/log/kafka-reader.ts';
+import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
+import { codeOf, questionsOf } from './support/simulated-topics.ts';
 
-// The fake timers of vitest leave these as they are.
-vi.mock('node:timers/promises', () => ({
-  setTimeout: (ms: number, value?: unknown, options?: { signal?: AbortSignal }) =>
-    new Promise<unknown>((resolve, reject) => {
-      setTimeout(() => resolve(value), ms);
-      options?.signal?.addEventListener('abort', () => reject(options.signal?.reason as Error));
-    }),
-}));
-// Files of one worker share their modules: an earlier one may have loaded these with the real timers.
-vi.resetModules();
-const { readStretches } = await import('../../../src/log/kafka-reader.ts');
-const { RequestFailure } = await import('../../../src/log/transaction-brokers.ts');
-const { codeOf, questionsOf } = await import('./support/simulated-topics.ts');
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
-afterAll(() => {
-  vi.doUnmock('node:timers/promises');
-  vi.resetModules();
-});
+/** The fake timers of Vitest leave those of node:timers/promises as they are. */
+const sleep: ReadOptions['sleep'] = (ms, value, options) =>
+  new Promise((resolve, reject) => {
+    setTimeout(() => resolve(value as never), ms);
+    options?.signal?.addEventListener('abort', () => reject(options.signal?.reason as Error));
+  });
 
 interface Fetched {
   readonly topic: string;
@@ -99,6 +90,7 @@ function read(
     awaitsDecision,
     onMessages: async ({ messages }) => void offsets.push(...messages.map(({ offset }) => Number(offset))),
     signal,
+    sleep,
   });
   void reading.catch((error: unknown) => (seen.error = error)).then(() => (seen.isOver = true));
   return seen;
@@ -202,7 +194,7 @@ describe('a reading', () => {
     const topics = laggingTopics({});
     const onMessages = vi.fn<ReadOptions['onMessages']>(() => handled.promise);
     const stretches = stretchesOf(['dead', 'busy'], 1);
-    const reading = readStretches({ kafka: topics.kafka, stretches, onMessages, signal: stop.signal });
+    const reading = readStretches({ kafka: topics.kafka, stretches, onMessages, signal: stop.signal, sleep });
     const ended = vi.fn<(error: unknown) => void>();
     void reading.catch(ended);
     for (const name of ['dead', 'busy']) await topics.stableEndMovesTo(1, name);

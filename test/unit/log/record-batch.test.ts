@@ -31,10 +31,10 @@ type DecodeBatch = (decoder: object) => Promise<{ records: readonly Message[] }>
 
 const inKafkaJs = createRequire(import.meta.url);
 const DECODER = inKafkaJs.resolve('kafkajs/src/protocol/recordBatch/v0/decoder');
-const decodeByKafkaJs = inKafkaJs(DECODER) as DecodeBatch;
 patchKafkaJs();
 patchKafkaJs();
 const decodePatched = inKafkaJs(DECODER) as DecodeBatch;
+const decodeByKafkaJs = unpatched(DECODER) as DecodeBatch;
 const Decoder = inKafkaJs('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => object;
 const decodeMessages = inKafkaJs('kafkajs/src/protocol/requests/fetch/v4/decodeMessages') as (
   decoder: object,
@@ -45,6 +45,15 @@ const Batch = inKafkaJs('kafkajs/src/consumer/batch') as new (
   data: object,
 ) => FetchedBatch;
 const createRequest = inKafkaJs('kafkajs/src/protocol/request') as (options: object) => Promise<Sent>;
+
+/** What a module of kafkajs exports by itself: files of one worker share their modules, and an earlier file may have patched it. */
+function unpatched(path: string): unknown {
+  const patched = inKafkaJs.cache[path];
+  delete inKafkaJs.cache[path];
+  const exports: unknown = inKafkaJs(path);
+  inKafkaJs.cache[path] = patched;
+  return exports;
+}
 
 const NOW_MS = 1_763_856_000_123;
 const PRODUCER = { producerId: 4_611_686_018_427_387_904n, producerEpoch: 7 };
