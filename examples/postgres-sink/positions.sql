@@ -1,4 +1,4 @@
--- Takes over how far a connector is. For each of rows, absences and absence-changes, now and then:
+-- Stores how far a connector has read. For each of rows, absences and absence-changes, now and then:
 --   psql -v offsets="$(curl -s http://localhost:8083/connectors/rows/offsets)" -f positions.sql
 INSERT INTO positions
 SELECT

@@ -100,8 +100,8 @@ COMMENT ON TABLE users IS 'Everyone. The roles of a user are not here (an array 
 CREATE TABLE students (LIKE users INCLUDING ALL);
 
 CREATE TABLE teachers (LIKE users INCLUDING ALL);
-COMMENT ON TABLE students IS 'Those of users who are students.';
-COMMENT ON TABLE teachers IS 'Those of users who are teachers.';
+COMMENT ON TABLE students IS 'The users who are students.';
+COMMENT ON TABLE teachers IS 'The users who are teachers.';
 
 CREATE TABLE enrollments (
   sourced_id text PRIMARY KEY,
@@ -262,9 +262,9 @@ CREATE INDEX ON absences (student_sourced_id);
 CREATE INDEX ON absences (from_time, to_time);
 COMMENT ON TABLE absences IS 'One row for each absence that is not deleted, of past years too.';
 COMMENT ON COLUMN absences.absence_id IS 'Stays the same when the absence is corrected.';
-COMMENT ON COLUMN absences.sourced_id IS 'Its current version, in absence_versions.';
+COMMENT ON COLUMN absences.sourced_id IS 'The id of its current version in absence_versions.';
 COMMENT ON COLUMN absences.to_time IS 'May be in the year 9999: no end is known.';
-COMMENT ON COLUMN absences.school_id IS 'Where the hub names exactly one school.';
+COMMENT ON COLUMN absences.school_id IS 'The id of the school, if the hub names exactly one.';
 
 CREATE TABLE absence_changes (
   absence_id text NOT NULL,
@@ -309,10 +309,10 @@ CREATE TABLE absence_changes (
 );
 CREATE INDEX ON absence_changes (detected_at);
 COMMENT ON TABLE absence_changes IS 'A history: each step of each absence once. Nothing is deleted here, also when the topic forgets an absence.';
-COMMENT ON COLUMN absence_changes.step IS '1, 2, … of each absence. After the topic was recreated steps begin at 1 again: the later detected_at came after.';
+COMMENT ON COLUMN absence_changes.step IS '1, 2, … of each absence. After the topic was recreated steps begin at 1 again: then the event with the later detected_at is the later one.';
 COMMENT ON COLUMN absence_changes.operation IS 'CREATED, REPLACED, DELETED or RESTORED; a later version may have others.';
 COMMENT ON COLUMN absence_changes.cause IS 'HUB: the hub says so. VANISHED: its records have left the hub, no one withdrew it. MERGED: it goes on as merged_into.';
-COMMENT ON COLUMN absence_changes.snapshot IS 'True: it was there when Rollcall first read the absences, and is no news.';
+COMMENT ON COLUMN absence_changes.snapshot IS 'True: the step was there when Rollcall first read the absences, and is not news.';
 
 -- An event that is published again has new versions, from which fields may have been taken out, but is what it was: news or not.
 CREATE FUNCTION keep_snapshot() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -350,7 +350,7 @@ CREATE TABLE progress (
 COMMENT ON TABLE progress IS 'How far Rollcall is with each collection. Rows whose collection begins with @ are its own.';
 COMMENT ON COLUMN progress.watermark IS 'What the hub changed before this time is in the topic.';
 COMMENT ON COLUMN progress.offsets IS 'The last record of each partition, <topic>/<partition>.';
-COMMENT ON COLUMN progress.life_id IS 'Another one: the topic was recreated, or lost records. Then the table begins again.';
+COMMENT ON COLUMN progress.life_id IS 'If it changes, the topic was recreated, or lost records. Then the table begins again.';
 
 CREATE TABLE progress_full (
   collection text PRIMARY KEY,
@@ -363,7 +363,7 @@ CREATE TABLE progress_full (
   rows_without_id bigint,
   rows_on_hold bigint
 );
-COMMENT ON TABLE progress_full IS 'The last full sync of each collection that was complete. Who has read beyond its offsets lacks nothing that the hub had at started_at, except rejects.';
+COMMENT ON TABLE progress_full IS 'The last full sync of each collection that was complete. A consumer that has read beyond its offsets lacks nothing that the hub had at started_at, except rejects.';
 
 CREATE TABLE rejects (
   key text PRIMARY KEY,
@@ -390,7 +390,7 @@ CREATE TABLE lives (
 );
 COMMENT ON TABLE lives IS 'Which life of each topic the tables were filled from: see lives.sql and begin-again.sh.';
 
--- One row for each collection that has a table here. Of a topic that was recreated the sink may have missed the beginning.
+-- One row for each collection that has a table here. If a topic was recreated, the sink may have missed its beginning.
 CREATE VIEW copy_state AS
 SELECT collection, watermark, records_behind, complete_as_of, is_beyond AND NOT recreated AS whole,
   rows_not_found, rows_rejected, rows_on_hold, recreated
