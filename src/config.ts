@@ -112,7 +112,7 @@ function useAnyOf({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }):
 export interface ConfigSources extends FillSources {
   /** Path of the YAML file, for messages and for `readFile`. */
   path: string;
-  /** For what sends the hub no request: its credentials may then be variables that have no value. */
+  /** Set by commands that send the hub no request. Then the variables of the hub's credentials need no value. */
   withoutHub?: boolean | undefined;
 }
 
@@ -138,7 +138,7 @@ export function checkText({ path, readFile }: Pick<ConfigSources, 'path' | 'read
   return [...new Set(file.problems.map(({ message }) => NEEDS.exec(message)?.[1] ?? ''))];
 }
 
-/** `mayBeOpen`: whether a value that could not be filled in need not be. */
+/** `mayBeOpen`: whether a value may stay unfilled. */
 function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean) {
   const ofText = file.problems.filter((problem) => !mayBeOpen(problem));
   // A file that is not YAML has no value, and the schema's problems would be noise.

@@ -12,7 +12,7 @@ const request = require('undici/lib/api/api-request') as Agent['request'];
 
 /** Connections to one server or a few. */
 export interface HttpAgent {
-  /** Rejects with a {@link ProxyError} where a proxy is in the way. */
+  /** Rejects with a {@link ProxyError} if the failure is that of a proxy. */
   request(options: Dispatcher.RequestOptions & { readonly origin: string }): Promise<Dispatcher.ResponseData>;
   /** Aborts running requests. */
   destroy(): Promise<void>;
@@ -27,11 +27,14 @@ export type Certificates = Pick<
 interface HttpAgentOptions extends Omit<Agent.Options, 'connect' | 'factory' | 'tls'> {
   /** For a connection to the server, or to the proxy before it. */
   readonly connectTimeoutMs: number;
-  /** Asked for each request, so that replaced certificates take effect. */
+  /** Called for each request, so that replaced certificates take effect. */
   readonly certificates?: (() => Certificates) | undefined;
 }
 
-/** Sends requests by the proxies that the environment names (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Throws `CONFIG_INVALID`. */
+/**
+ * Sends requests through the proxies that the environment names (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Throws
+ * `CONFIG_INVALID`.
+ */
 export function createHttpAgent({ certificates = () => ({}), ...options }: HttpAgentOptions): HttpAgent {
   const direct = new Set<string>();
   let inUse = certificates();
@@ -40,7 +43,7 @@ export function createHttpAgent({ certificates = () => ({}), ...options }: HttpA
     async request(of) {
       const now = certificates();
       if (!isDeepStrictEqual(now, inUse)) {
-        // It ends its requests first.
+        // The old agent ends its running requests first.
         void agent.close();
         [inUse, agent] = [now, agentWith(options, now, direct)];
       }
@@ -93,7 +96,7 @@ interface Proxy {
   readonly url: URL;
 }
 
-/** Its variables by what is asked, the first before the others. */
+/** The variables that name the proxy, by the protocol of a request. The first one that is set counts. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   'http:': ['http_proxy', 'HTTP_PROXY'],
   'https:': ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'],
@@ -113,9 +116,12 @@ function proxyFor(protocol: string): Proxy | null {
   );
 }
 
-/** A request that failed because of the proxy, or on the way by it. Its message has neither user nor password of the proxy. */
+/**
+ * A request that failed because of the proxy, or between the proxy and the server. Its message has neither user nor
+ * password of the proxy.
+ */
 export class ProxyError extends Error {
-  /** That of the system, where there is one. */
+  /** The code of the system, if there is one. */
   readonly code: string | null;
   readonly remedy: string;
 
@@ -127,7 +133,10 @@ export class ProxyError extends Error {
   }
 }
 
-/** Explains a failure on the way by a proxy; returns others as they are, such as a server's certificate that is not trusted. */
+/**
+ * Explains a failure of a request through a proxy; returns other errors as they are, such as a server's certificate
+ * that is not trusted.
+ */
 function asProxyError(error: unknown, { name, url }: Proxy): unknown {
   const code = systemCode(error);
   const status = /^Proxy .*\((\d{3})\)/.exec(error instanceof Error ? error.message : '')?.[1];
@@ -135,7 +144,7 @@ function asProxyError(error: unknown, { name, url }: Proxy): unknown {
     return new ProxyError(
       `the proxy ${url.origin} wants another user name or password (HTTP 407)`,
       code,
-      `Set ${name} to http://user:password@host:port with those that the proxy takes, and restart.`,
+      `Set ${name} to http://user:password@host:port with a user name and password that the proxy accepts, and restart.`,
     );
   if (status !== undefined)
     return new ProxyError(
@@ -145,7 +154,7 @@ function asProxyError(error: unknown, { name, url }: Proxy): unknown {
     );
   if (code === null || isUntrusted(code)) return error;
   return new ProxyError(
-    `the way by the proxy ${url.origin} failed (${code})`,
+    `the connection through the proxy ${url.origin} failed (${code})`,
     code,
     `Check ${name}, that the proxy runs, and that it reaches the host. Hosts in NO_PROXY are reached without the proxy.`,
   );

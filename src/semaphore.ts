@@ -1,22 +1,25 @@
 /**
- * Grants a fixed number of permits at a time. Who waits for one comes first come first served among those of one asker, and askers
- * take turns; such as for the requests to one hub, or for those of all tenants to one host.
+ * Grants a fixed number of permits at a time, for example for the requests to one hub, or for the requests of all
+ * tenants to one host. Askers take turns. The requests of one asker are served in the order in which they come.
  */
 export class Semaphore {
   #free: number;
   readonly #within: readonly Semaphore[];
-  /** By asker, who comes next first. No queue is empty. */
+  /** The queue of each asker. The first one is served next. No queue is empty. */
   readonly #waiting = new Map<unknown, (() => void)[]>();
 
-  /** `within`: each permit also takes one of these, after its own and in this order, so that no waiter here has one of theirs. */
+  /**
+   * `within`: wider semaphores. A permit of this one also takes a permit of each of them, afterwards and in this order.
+   * So whoever waits here holds none of theirs.
+   */
   constructor(permits: number, ...within: readonly Semaphore[]) {
     this.#free = permits;
     this.#within = within;
   }
 
   /**
-   * Resolves with a function that returns the permit (further calls do nothing). Rejects with the signal's reason. `asker`: with
-   * whom the others take turns; a wider semaphore knows the narrower one.
+   * Resolves with a function that returns the permit (further calls do nothing). Rejects with the signal's reason.
+   * `asker`: takes turns with the other askers; for a wider semaphore the asker is this semaphore.
    */
   async acquire(signal: AbortSignal, asker: unknown = null): Promise<() => void> {
     signal.throwIfAborted();
@@ -95,12 +98,15 @@ export class Semaphore {
   }
 }
 
-/** The widest first: who waits here has no permit there. */
+/** The widest first, because whoever waits for a narrower semaphore holds no permit of a wider one. */
 function returnAll(permits: readonly (() => void)[]): void {
   for (const permit of permits.toReversed()) permit();
 }
 
-/** Work that begins in turn, so much of it at once. What has gone on for long without progress no longer counts. */
+/**
+ * Runs a limited number of works at once, which begin in turn. A work without progress for a long time no longer
+ * counts.
+ */
 export class Turns {
   readonly #permits: Semaphore;
   readonly #longMs: number;
@@ -111,8 +117,8 @@ export class Turns {
   }
 
   /**
-   * Rejects with the error of `work`, or with the signal's reason when it aborts before the turn. `work` gets what it calls when it
-   * makes progress. `asker`: see {@link Semaphore.acquire}.
+   * Rejects with the error of `work`, or with the signal's reason when it aborts before the turn. `work` gets a
+   * function to call when it makes progress. `asker`: see {@link Semaphore.acquire}.
    */
   async run<T>(
     work: (onProgress: () => void) => Promise<T>,

@@ -47,8 +47,9 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof RollcallError) || attempt >= ATTEMPTS) throw error;
-      // Taking over again recovers from a failed log or index; nothing committed is published twice. An owner that was asked
-      // may have been killed, or a worker has followed: ask that one, for taking over would end it.
+      // Taking over again recovers from a failed log or index; nothing committed is published twice. If the owner that
+      // was asked has been killed, a worker may have followed. Then that worker is asked, because taking over would end
+      // it.
       const isFollowed = error.code === 'OWNERSHIP_LOST';
       if (!isFollowed && error.reaction !== 'restart') throw error;
       if (isFollowed) output.note(`${tenantId}: finding the tenant's present owner`);

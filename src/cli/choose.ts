@@ -2,7 +2,7 @@ import type { Config, TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 
-/** The options by which a verb is for some tenants and collections only. */
+/** The options that limit a verb to some tenants and collections. */
 export interface Scope {
   readonly tenant?: string | undefined;
   readonly collection?: readonly string[] | undefined;

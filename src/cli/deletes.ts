@@ -54,9 +54,9 @@ export function command(): Command {
 }
 
 const PARTS = `
-A part has the rows that a school has lost together, of all collections, or the other missing rows of one collection. A school is a
-part of its own if half or more of its rows in a collection are missing; at most ten schools, the largest ones, are. Rows of
-results, categories, schedules and other collections that name no school are in the part of their collection.
+A part has the missing rows of one school, of all collections, or the other missing rows of one collection. A school is a part
+of its own if half or more of its rows in a collection are missing. At most ten schools, the largest ones, are parts of their
+own. Rows of results, categories, schedules and other collections that name no school are in the part of their collection.
 
   rows        missing rows, and how many rows of this school, or of this collection, are published
   why         why these rows are on hold now
@@ -206,7 +206,7 @@ function showWhatToDo(output: Output, tenantId: string, parted: Parted): void {
     output.line(`  ${arrow} rollcall deletes approve ${digest} --tenant ${tenantId}${reason}`);
   }
   output.line(
-    '  Are they not gone? Correct the cause at the hub, and wait: the next complete full sync that finds them ends the hold by itself.',
+    '  If they are not gone, correct the cause at the hub, and wait: the next complete full sync that finds them ends the hold by itself.',
   );
 }
 

@@ -1,13 +1,13 @@
-/** How often it looks. */
+/** How often the use of memory is looked at. */
 const EVERY_MS = 60_000;
-/** So much more than after the last time is worth a collection. */
+/** Garbage is collected when memory has grown to this many times what it was after the last collection. */
 const GROWN = 1.1;
 /** To collect a larger heap would stop the process for longer than half a second. */
 const LARGEST_HEAP_BYTES = 134_217_728;
 
 /**
- * Returns to the system what a load needed and the process keeps. V8 collects its whole heap only when the heap has grown
- * again, which may be the next night; for the memory to be small between loads, it is asked to.
+ * Returns memory to the system that a load needed and that the process would keep. V8 collects its whole heap only when
+ * the heap has grown again, which may be the next night. So this asks V8 to collect it earlier.
  *
  * Without Node's flag `--expose-gc` (bin/bounded-memory.mjs) nothing happens.
  */

@@ -6,7 +6,7 @@ import { RollcallError } from '../errors.ts';
 
 const DOCS = new URL('../../docs/', import.meta.url);
 
-/** `rollcall help`: about a verb, or from the documents. `program` has the verb that is asked for. */
+/** `rollcall help`: explains a verb, or prints a part of the documents. `program` has the verb that is asked for. */
 export function helpCommand(program: Command): Command {
   return new Command('help')
     .argument(

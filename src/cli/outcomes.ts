@@ -28,7 +28,10 @@ export function noteOutcomes(
   noteFailures(output, outOfOrder(outcomes, isNamed));
 }
 
-/** That a hub does not offer some collection is in order, unless it was asked for; all of them are a wrong address. */
+/**
+ * A collection that the hub does not offer is no fault, unless it was asked for by name. If the hub offers none of the
+ * collections, the address is wrong.
+ */
 function outOfOrder<T extends { readonly outcome: string }>(outcomes: readonly T[], isNamed: boolean): T[] {
   const isOffered = !isNamed && outcomes.some(({ outcome }) => outcome !== 'not-offered');
   return outcomes.filter(

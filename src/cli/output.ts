@@ -41,7 +41,7 @@ export interface OutputStream {
   write(text: string): unknown;
 }
 
-/** What the command line has of its process: `process`, or what a test gives it. */
+/** The part of `process` that the command line uses; a test gives its own. */
 export interface Host extends Pick<NodeJS.Process, 'env' | 'exitCode'> {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -50,7 +50,7 @@ export interface Host extends Pick<NodeJS.Process, 'env' | 'exitCode'> {
 }
 
 const PROGRESS_EVERY_MS = 2_000;
-/** Of what is no terminal: nothing is wrapped or left out. */
+/** The width if the stream is not a terminal: nothing is wrapped or left out. */
 const WIDEST = 100_000;
 
 export function createOutput(options: {

@@ -93,12 +93,12 @@ function show(
   noteOutcomes(output, outcomes, isNamed);
 }
 
-/** Where the confirming sync is put off further, a command does not wait for it. */
+/** If the confirming sync is due later than this, a command does not wait for it. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
 /**
- * Waits for the confirming syncs that are needed, has the owner run them, and returns the outcomes of both syncs together. Where
- * they are due too late for a command it only says how many rows wait.
+ * Waits for the confirming syncs that are needed, has the owner run them, and returns the outcomes of both syncs
+ * together. If they are due too late for a command to wait, it only says how many rows are missing.
  */
 async function confirmMissing(
   assembly: Assembly,
@@ -110,7 +110,7 @@ async function confirmMissing(
   if (toConfirm.length === 0) return outcomes;
   const rows = toConfirm.reduce((sum, { missing }) => sum + missing, 0);
   const names = toConfirm.map(({ collection }) => collection);
-  // With the confirming syncs the hold may end that put off the others' removals.
+  // The confirming syncs may end the hold that puts off the removals of other collections.
   const some = outcomes.filter(
     (each) => toConfirm.includes(each) || (each.outcome === 'complete' && each.rowsOnHold > 0),
   );

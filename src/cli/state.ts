@@ -74,7 +74,7 @@ function requireConfirmed(collections: readonly CollectionName[], isConfirmed: b
   });
 }
 
-/** Says so where no index is stored. */
+/** Whether the index is stored. If it is not, this says so. */
 function isStored(output: Output, { redis }: Config): boolean {
   if (redis !== undefined) return true;
   output.line('There is no stored index: no Redis is configured, so each start builds it from the topics.');

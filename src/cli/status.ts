@@ -26,7 +26,7 @@ export function command(): Command {
     .option('--tenant <id>', 'only this tenant')
     .option(
       '--wrong',
-      'only what is wrong: tenants that are not well, and of their collections only those in question',
+      'only what is wrong: the tenants that are not well, and their collections in which something is wrong',
     )
     .addHelpText(
       'after',
@@ -116,7 +116,7 @@ async function hear(config: Config, tenants: readonly TenantConfig[]): Promise<r
   }
 }
 
-/** Loads the client of Kafka, which takes longer than all that a heartbeat says. */
+/** Reads the logs. Only this loads the client of Kafka, which takes longer than everything else that `status` does. */
 async function readLogsOf(config: Config, tenants: readonly TenantConfig[], signal: AbortSignal) {
   const { quietAssembly, readLogs } = await import('./with-assembly.ts');
   await using assembly = quietAssembly(config);

@@ -33,7 +33,7 @@ function topicResource({ name, suffix, partitions, replicationFactor }: WantedTo
 function userResource({ topicPrefix, ssl, sasl }: KafkaConfig, labels: Labels): object {
   const { username, clientId = 'rollcall' } = { ...sasl } as { username?: string; clientId?: string };
   const userName = username ?? clientId;
-  // Without an authentication Strimzi only grants the rights, to a user whom the brokers know otherwise.
+  // Without `authentication`, Strimzi only grants rights, to a user that the brokers know in another way.
   const isByCertificate = sasl === undefined && typeof ssl === 'object' && ssl.cert !== undefined;
   const type = isByCertificate ? 'tls' : sasl?.mechanism === 'scram-sha-512' ? 'scram-sha-512' : null;
   const acls = KINDS.map((kind) => ({
@@ -43,7 +43,7 @@ function userResource({ topicPrefix, ssl, sasl }: KafkaConfig, labels: Labels): 
   return {
     apiVersion: API,
     kind: 'KafkaUser',
-    // The user is called as the resource is.
+    // Strimzi gives the user the name of the resource.
     metadata: { name: resourceName(userName) === userName ? userName : 'rollcall', labels },
     spec: {
       ...(type !== null && { authentication: { type } }),
@@ -52,7 +52,10 @@ function userResource({ topicPrefix, ssl, sasl }: KafkaConfig, labels: Labels): 
   };
 }
 
-/** The name itself where Kubernetes takes it (RFC 1123); otherwise one like it that no other name leads to. */
+/**
+ * The name itself, if Kubernetes accepts it (RFC 1123). Otherwise a similar name, with a hash so that no two names give
+ * the same one.
+ */
 function resourceName(name: string): string {
   const taken = name
     .toLowerCase()

@@ -104,7 +104,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
       },
     });
     if (about !== undefined) {
-      // A reader may lack the right to see them: the times are then not known.
+      // A reader may lack the right to see the settings. Then the times are not known.
       const settings = await describeSettings(assembly.kafka, receipt.topics).catch(
         () => new Map<string, never>(),
       );
@@ -234,13 +234,16 @@ export class IdSearch {
     return Object.entries(value).some(([name, inner]) => this.#pattern.test(name) || this.isIn(inner));
   }
 
-  /** Looks into bytes that cannot be decoded. What stands before and after is no text, so a part of a longer id counts. */
+  /**
+   * Looks into bytes that cannot be decoded. Where a word ends is not known in bytes, so a part of a longer id counts,
+   * too.
+   */
   isInBytes(bytes: Buffer): boolean {
     return this.#bytes.some((spelling) => bytes.includes(spelling));
   }
 }
 
-/** The array or object that a text is the JSON of; else null. */
+/** Parses a text that is the JSON of an array or object; null for any other text. */
 function jsonIn(text: string): unknown {
   return /^\s*[[{]/.test(text) ? jsonOrNull(text) : null;
 }

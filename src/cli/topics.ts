@@ -26,7 +26,7 @@ import { verbAction, type Verb } from './verb-action.ts';
 import { strimziResources } from './strimzi.ts';
 import { quietAssembly, requireKafka } from './with-assembly.ts';
 
-/** A topic with the configuration's prefix that it does not want. */
+/** A topic that has the prefix of the configuration, and that the configuration does not want. */
 interface LeftOverTopic {
   readonly topic: string;
   /** What is not configured: this collection of the tenant, or the tenant. */
@@ -128,7 +128,7 @@ function printFor({ output, loadConfig, flags: { tenant, cluster } }: Verb<ListF
   return exitCode({});
 }
 
-/** `applies`: creates what is missing and corrects settings before. */
+/** `applies`: first creates missing topics, and corrects settings. */
 async function compareTopics(
   { output, signal, loadConfig, flags: { tenant } }: Verb<Scope>,
   applies: boolean,
@@ -209,7 +209,7 @@ async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFla
     await forget(assembly, some, signal);
     for (const { name } of some)
       await assembly.registry.removeSubject(`${name}-value`).catch((error: unknown) => {
-        // It holds no data.
+        // A subject holds no data.
         output.note(`! the subject ${name}-value stays in the registry: ${describeError(error)}`);
       });
     output.note(`deleting ${countOf(some.length, 'topic')} …`);

@@ -70,9 +70,9 @@ export function verbAction<Flags extends object>(
 }
 
 /**
- * SIGTERM and SIGINT as an AbortSignal; a SIGINT after either ends the process at once (a supervisor may send SIGTERM to a
- * process and to the one that started it, which passes it on). From now on the listeners of
- * bin/early-stop.mjs, which end a process at once that has not begun its work, do nothing.
+ * SIGTERM and SIGINT as an AbortSignal. If a SIGINT follows either of them, the process ends at once. (A second SIGTERM
+ * changes nothing: a supervisor may send SIGTERM to a process and to its parent, which passes the signal on.) The
+ * listeners of bin/early-stop.mjs end a process that has not begun its work. From now on they do nothing.
  */
 function listenForStop(host: Host): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();

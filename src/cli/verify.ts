@@ -165,7 +165,8 @@ async function verifyTenant(
     const wrong = findings.map((each): Difference => Object.assign({ state: 'wrong' as const }, each));
     const failed = plan?.outcome === 'complete' ? undefined : plan;
     const isNotOffered = failed?.outcome === 'not-offered' && topicKeys === 0;
-    // A short plan raises no doubt: if it is complete, as many rows are published as the hub counts.
+    // If scans were short and the plan is complete, there is no doubt: at least as many rows are published as the hub
+    // counts.
     const doubt = removalsWait(plan?.nameless ?? 0, null);
     const isProven = failed === undefined && doubt === null && isLoaded(collection);
     return {

@@ -38,7 +38,7 @@ function openAddress(setting: string, address: string): readonly string[] {
 /** A webhook's address often has a token in it. */
 const SECRET = /(secret|password|passphrase|bearerToken|\b(key|token)|^notify\.url)$/i;
 
-/** The keys with a secret in clear text, by the text of a configuration that is valid: their paths. */
+/** The paths of the keys that have a secret in clear text. `text`: a valid configuration. */
 export function secretsInClear(text: string): readonly string[] {
   const found: string[] = [];
   const visit = (value: unknown, path: readonly (string | number)[]): void => {

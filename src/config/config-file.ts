@@ -4,15 +4,18 @@ import { describeError, RollcallError } from '../errors.ts';
 import { mapOf } from './problem.ts';
 import { Secret } from './redacted-secret.ts';
 
-/** What of a configuration is another one now; ids of tenants. */
+/** The ids of the tenants that a change of the configuration concerns. */
 export interface ConfigChange {
   readonly added: readonly string[];
-  /** With another value of any setting but a secret, whose new value is sent from the next connection, token or request on. */
+  /** Tenants with a changed setting. A new secret does not count: the next connection, token or request uses it. */
   readonly changed: readonly string[];
   readonly removed: readonly string[];
 }
 
-/** What the clients of a process are made of. A new key of pseudonyms changes every value, so it waits too. */
+/**
+ * Settings that change only at a restart: those of the clients of the process, and the key of pseudonyms, because a new
+ * key changes every value.
+ */
 const AT_START = ['kafka', 'registry', 'redis', 'http', 'notify', 'pseudonymise'] as const;
 const NOTHING: ConfigChange = { added: [], changed: [], removed: [] };
 
@@ -24,10 +27,10 @@ export class ConfigFile {
   sinceMs = Date.now();
   /** Whether the file can be used. */
   isValid = true;
-  /** In what the file differs from the configuration in force, for people. */
+  /** How the file differs from the configuration in force, for people. */
   note: { readonly why: string; readonly remedy: string } | null = null;
   readonly #sources: ConfigSources;
-  /** By path, what has been read; null: it could not be. */
+  /** The text of each file that was read, by its path; null: it could not be read. */
   readonly #contents = new Map<string, string | null>();
 
   /** Throws `CONFIG_INVALID`. */
@@ -42,8 +45,8 @@ export class ConfigFile {
   }
 
   /**
-   * Takes up what the file, and those that it names, say by now; a file that is not valid changes nothing but the note.
-   * Null: they say the same as at the last call.
+   * Reads the file, and those that it names, again, and applies what has changed. If the file is not valid, only `note`
+   * and `isValid` change. Null: the texts are those of the last call.
    */
   changed(): ConfigChange | null {
     if ([...this.#contents].every(([path, text]) => this.#textOf(path) === text)) return null;
@@ -82,18 +85,21 @@ export class ConfigFile {
   }
 }
 
-/** A tenant without a change stays the object that its parts hold: the secrets in it are replaced there. */
+/**
+ * Puts the new tenants into the configuration in force. A tenant that has not changed stays the same object, because
+ * its parts hold this object; only its secrets are replaced.
+ */
 function adopt(config: Config, next: Config): ConfigChange {
   const before = new Map(config.tenants.map((tenant) => [tenant.id, tenant]));
   const isSame = isDeepStrictEqual(config.deletions, next.deletions);
   config.tenants = next.tenants.map((tenant) => {
     const was = before.get(tenant.id);
-    // Two secrets are equal to it whatever they hold.
+    // For isDeepStrictEqual two secrets are equal, whatever they hold.
     return was !== undefined && isSame && isDeepStrictEqual(was, tenant) ? was : tenant;
   });
   config.deletions = next.deletions;
   const secrets = secretsOf(config);
-  // A new password of another user or server waits for a start, as those do.
+  // If the user or the server of a service has changed, its new password waits for a restart, too.
   const waiting = AT_START.filter((part) => !isDeepStrictEqual(config[part], next[part]));
   for (const [path, secret] of secretsOf(next))
     if (!waiting.some((part) => path.startsWith(`/${part}/`))) secrets.get(path)?.replace(secret.reveal());

@@ -146,7 +146,7 @@ function credentialFindings(root: Written): Finding[] {
     ...missingPartner(registry, ['registry'], ['username', 'password']),
     ...logIns.slice(1).map((key) => ({
       path: ['registry', key],
-      message: `is one way to log in too many: ${logIns[0]} is set, too`,
+      message: `is a second way to log in, because ${logIns[0]} is set, too: keep one of them`,
     })),
     ...certificateFindings(mapOf(mapOf(root['kafka'])['ssl']), ['kafka', 'ssl']),
     ...certificateFindings(mapOf(registry['ssl']), ['registry', 'ssl']),

@@ -139,7 +139,7 @@ export const LOOPBACK = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;
 
 /** Whether what is sent to an address leaves the machine unencrypted. */
 export function crossesInTheClear(address: string): boolean {
-  // One that is no address has a problem of its own.
+  // A text that is not an address has a problem of its own.
   const url = URL.canParse(address) ? new URL(address) : null;
   return url?.protocol === 'http:' && !LOOPBACK.test(url.hostname);
 }

@@ -44,7 +44,7 @@ export function formatPath(path: KeyPath): string {
   return text === '' ? 'the configuration' : text;
 }
 
-/** What to do, where the usual remedy does not say it. `value`: of the whole file. */
+/** What to do, if it is not what the usual remedy says. `value`: of the whole file. */
 export function remedyFor(problems: readonly Problem[], value: unknown): string | undefined {
   if (value === null) return SMALLEST_REMEDY;
   return problems.every(({ message }) => message.startsWith(NEEDS_VARIABLE)) ? VARIABLES_REMEDY : undefined;

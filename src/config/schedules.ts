@@ -22,8 +22,12 @@ export const schedules = z
       .describe(
         'Students: `absent` (those with an absence in the days of `daysBack` and `daysAhead`), `all`, or a list of ids.',
       ),
-    daysBack: wholeNumber({ min: 0, max: 366 }).prefault(7).describe('How many days before today.'),
-    daysAhead: wholeNumber({ min: 0, max: 366 }).prefault(14).describe('How many days after today.'),
+    daysBack: wholeNumber({ min: 0, max: 366 })
+      .prefault(7)
+      .describe('For how many days before today lessons are mirrored.'),
+    daysAhead: wholeNumber({ min: 0, max: 366 })
+      .prefault(14)
+      .describe('For how many days after today lessons are mirrored.'),
     fields: z
       .strictObject({
         id: field(

@@ -105,7 +105,9 @@ export const tenant = z
       .strictObject({
         forgetAfter: duration({ min: '1d', max: '3650d' })
           .prefault('30d')
-          .describe('How long after its deletion absence-changes forgets an absence.'),
+          .describe(
+            'How long after the deletion of an absence Rollcall forgets the absence: its key in absence-changes becomes null.',
+          ),
       })
       .prefault({})
       .transform(({ forgetAfter }) => ({ forgetAfterMs: forgetAfter }))

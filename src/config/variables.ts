@@ -12,7 +12,7 @@ export interface Filled {
 }
 
 const PLACEHOLDER = /\$\$\{|\$\{([^}]*)(\}?)/g;
-/** A problem of a variable or file without a value, and in it which one. */
+/** The problem of a variable or file without a value. The group has its name. */
 export const NEEDS = /^needs (the environment variable \w+|the file .*), which /;
 /** Begins the problem of a variable without a value. */
 export const NEEDS_VARIABLE = 'needs the environment variable';

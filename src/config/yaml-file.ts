@@ -95,7 +95,7 @@ function lineOfNode(node: unknown, lines: LineCounter): number | null {
 
 const PLAIN_WORDS: Partial<Record<ErrorCode, string>> = {
   BAD_DQ_ESCAPE: 'a backslash within double quotes begins no known character; use single quotes',
-  BAD_INDENT: 'the line is indented otherwise than its neighbours, or a bracket above it is not closed',
+  BAD_INDENT: 'the line is not indented like its neighbours, or a bracket above it is not closed',
   BAD_SCALAR_START: 'the value begins with a character that needs quotes around the value',
   BLOCK_AS_IMPLICIT_KEY: 'the value contains ": ", which needs quotes around the value',
   DUPLICATE_KEY: 'the same key stands above already',

@@ -101,7 +101,7 @@ export function ownHeaders({
 /** The headers that all records of a topic share if they report the same. They are one object, so that their bytes are made only once. */
 export class TopicHeaders {
   readonly #facts: Pick<HeaderFacts, 'tenantId' | 'mapping'> & { readonly topic: TopicSuffix };
-  /** By what they report, and `removal`. */
+  /** The headers by the kind that they report; those of a removal under `removal`. */
   readonly #made = new Map<string, Readonly<Record<string, string>>>();
 
   constructor(facts: Pick<HeaderFacts, 'tenantId' | 'mapping'> & { readonly topic: TopicSuffix }) {

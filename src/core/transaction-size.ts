@@ -18,7 +18,7 @@ export class TransactionSize {
     return this.#rows < FIRST_ROWS ? Math.ceil(this.#rows / 4) : Infinity;
   }
 
-  /** Notes how long the commit of so many rows took, or failed after. */
+  /** Notes how long the commit of this many rows took, or after how long it failed. */
   note(rows: number, tookMs: number): void {
     if (rows > 0 && tookMs > LONGEST_MS) this.#rows = Math.ceil((rows * LONGEST_MS) / tookMs);
     else if (rows * 2 >= this.#rows && tookMs * 2 < LONGEST_MS)

@@ -82,7 +82,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   const { maxConcurrentRequests, maxResponseBytes, requestTimeoutMs, pageSize, paging } = settings;
   const baseUrl = new URL(settings.baseUrl);
   const http = createHttpClient({
-    // One for the Core API beside the only one that is allowed.
+    // At least two: if only one request is allowed, the Core API may still send one more.
     connections: Math.max(2, maxConcurrentRequests),
     requestTimeoutMs,
     maxResponseBytes,

@@ -1,7 +1,10 @@
 import type { PagingMode } from '../core/hub-events.ts';
 import { RollcallError, type ErrorCode } from '../errors.ts';
 
-/** Of larger answers, only one at a time is received in the whole process, until its reader is done with it (large-turn.ts). */
+/**
+ * The whole process receives only one larger answer at a time: the next one waits until the reader is done with it
+ * (large-turn.ts).
+ */
 export const LARGE_BYTES = 8 * 1024 * 1024;
 
 /** The remedy if the hub, or something between the hub and Rollcall, breaks answers. */

@@ -40,7 +40,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const ofAnswer = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
   const list = { envelope: collection.envelope, where };
   if (known !== null) {
-    // Every row of it has the same id as before, and no two pages of that scan shared an id.
+    // Every row of a recognised page has the same id as before, and no two pages of the earlier scan shared an id.
     const marks = known.keys.lookup();
     // Its rows are parsed only if somebody reads them.
     const page: HubPage = {

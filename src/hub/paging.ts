@@ -5,9 +5,9 @@ import { noSmallerPage, type HubError } from './hub-error.ts';
 import type { ScanEnd } from './hub.ts';
 
 /*
- * How a hub pages is decided at the first contact. If the second page by keyset is not the first page again, it is
- * keyset. Otherwise it is a filter on `sourcedId`, and otherwise offset. The mode is remembered. If a hub pages in
- * another way later, that scan fails.
+ * How a hub pages (its mode) is decided at the first contact. The mode is keyset, unless the second page by keyset is
+ * the first page again. Then a filter on `sourcedId` is tried, and then offset. The mode that works is remembered. If a
+ * hub pages in another way later, that scan fails.
  */
 
 /** The ids of a page; of a page that was recognised, their fingerprints. */

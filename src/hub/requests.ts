@@ -11,7 +11,10 @@ import { parseRetryAfter, withRetries, type RetryTools } from './with-retries.ts
 import type { Semaphore } from '../semaphore.ts';
 import { YOUNG_TOKEN_MS, type Token, type TokenSource } from './token.ts';
 
-/** After a refusal of a renewed token, it is not renewed for the same target within this time, by status. */
+/**
+ * If a renewed token is refused, too, no token is renewed for the same target within this time, which depends on the
+ * status.
+ */
 const FRUITLESS_RENEWAL_MS = { 401: YOUNG_TOKEN_MS, 403: 300_000 };
 
 interface SendOptions {

@@ -18,7 +18,7 @@ type TokenSettings = Pick<HubSettings, 'tokenUrl' | 'clientId' | 'clientSecret' 
 };
 
 interface TokenTools {
-  /** The settings that these are, for remedies. */
+  /** The name of these settings, for remedies. */
   readonly of: 'hub' | 'kafka.sasl' | 'registry.oauth';
   readonly http: HttpClient;
   readonly now: () => number;

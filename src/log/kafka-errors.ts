@@ -59,7 +59,7 @@ export function grantedTogether(rights: readonly Right[]): readonly [Right, ...R
   ][];
 }
 
-/** The error for rights that Kafka denies; there must be one. `doing`: what that kept from being done. */
+/** The error for rights that Kafka denies; there must be one. `doing`: what could not be done without these rights. */
 export function rightsMissing(
   rights: readonly Right[],
   { doing, cause }: { readonly doing?: string; readonly cause?: unknown } = {},
@@ -93,12 +93,12 @@ function patternOf(on: Right['on'], names: readonly string[]): string {
 
 interface Explanation {
   readonly code: ErrorCode;
-  /** `doing`: what the failure kept from being done. */
+  /** `doing`: what could not be done because of the failure. */
   readonly message: (doing: string, failure: KafkaFailure) => string;
   readonly remedy: string;
 }
 
-/** Of a request for which no right is known. */
+/** For a request of which it is not known what right it needs. */
 const RIGHT_MISSING: Explanation = {
   code: 'KAFKA_REFUSED',
   message: (doing, { type }) => `Kafka denies this user a right while ${doing}: ${type}`,
@@ -227,7 +227,10 @@ function on({ topic }: KafkaFailure): string {
   return topic === undefined ? '' : ` on ${topic}`;
 }
 
-/** Explains the failure of a commit, as {@link kafkaError} does: only where Kafka refuses it is its outcome known. */
+/**
+ * Explains the failure of a commit, as {@link kafkaError} does: the outcome of the commit is known only if Kafka
+ * refuses it.
+ */
 export function commitError(error: unknown, doing: string, needs: readonly Right[] = []): RollcallError {
   const refusal = kafkaError(error, doing, needs);
   if (refusal.code === 'KAFKA_REFUSED') return refusal;

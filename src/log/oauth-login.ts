@@ -5,7 +5,7 @@ import { RollcallError } from '../errors.ts';
 export interface Tokens {
   /** Returns the token in use, or a new one. Throws `KAFKA_…` or `REGISTRY_…` where there is none. */
   get(): Promise<string>;
-  /** Notes that the service refused a token. Returns whether another attempt would be with another one. */
+  /** Notes that the service refused a token. Returns whether another attempt would use another token. */
   refused(token: string): boolean;
 }
 
@@ -15,8 +15,9 @@ const SEPARATOR = '\u0001';
 const LENGTH_BYTES = 4;
 
 /**
- * Logs in with a token (SASL OAUTHBEARER, RFC 7628), for each connection and again before its session ends (KIP-368). kafkajs' own
- * log-in takes a refusal for success, because a broker first sends why it refuses, and fails only the message after that.
+ * Logs in with a token (SASL OAUTHBEARER, RFC 7628), for each connection and again before its session ends (KIP-368).
+ * kafkajs' own log-in mistakes a refusal for success: a broker first answers with the reason of the refusal, and only
+ * its answer to the next message is an error.
  */
 export function oauthLogin(tokens: Tokens, extensions: Readonly<Record<string, string>> = {}): Mechanism {
   return {

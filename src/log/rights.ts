@@ -30,10 +30,11 @@ export async function requireRights(kafka: Asked, used: UsedResources): Promise<
 }
 
 /**
- * Returns the rights that Kafka denies this user, of those that a mirror needs; to create topics, where they do not exist.
+ * Returns the rights that a mirror needs and that Kafka denies this user. The right to create topics counts only for
+ * topics that do not exist.
  *
- * Nothing is written, created, joined or fenced. Kafka looks at the rights first, and where they suffice it only answers, or
- * refuses for another reason: the requests are about a partition, a producer and a member that do not exist.
+ * Nothing is written, created, joined or fenced, because the requests are about a partition, a producer and a member that
+ * do not exist. Kafka looks at the rights first. If they suffice, it only answers, or refuses for another reason.
  * Throws `KAFKA_…`.
  */
 export async function missingRights(kafka: Asked, used: UsedResources): Promise<readonly Right[]> {
@@ -127,7 +128,7 @@ interface Coded {
   readonly partitions?: readonly Coded[];
 }
 
-/** Topics stand in the last list of an answer. One without a list is about the given name. */
+/** The topics are in the last list of an answer. An answer without a list is about the given name. */
 function codesIn(answer: Coded, name: string): Codes {
   const lists = Object.values(answer).filter((value) => Array.isArray(value)) as Coded[][];
   return (lists.at(-1) ?? [answer]).map(

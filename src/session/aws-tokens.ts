@@ -1,7 +1,10 @@
 import { RollcallError } from '../errors.ts';
 import type { Tokens } from '../log/oauth-login.ts';
 
-/** Before the end of a token, which is good for 15 minutes, or as long as the credentials that it is made of. */
+/**
+ * A token is replaced this long before it ends. It is good for 15 minutes, or as long as the credentials that it is
+ * made from.
+ */
 const MARGIN_MS = 60_000;
 
 /**
@@ -35,7 +38,7 @@ async function newToken(region: string): Promise<AwsToken> {
   const { generateAuthToken } = await import('aws-msk-iam-sasl-signer-js').catch(() => {
     throw new RollcallError('KAFKA_REFUSED', 'The package aws-msk-iam-sasl-signer-js is not installed', {
       remedy:
-        'Install Rollcall with its optional packages, or the package beside it: kafka.sasl.mechanism needs it.',
+        'Install Rollcall with its optional packages, or install this package beside Rollcall: kafka.sasl.mechanism aws-msk-iam needs it.',
     });
   });
   try {

@@ -8,7 +8,10 @@ import type { Tokens } from '../log/oauth-login.ts';
 const ANSWERED_WITHIN_MS = 8_000;
 const MAX_RESPONSE_BYTES = 1_048_576;
 
-/** By the settings of the client, the code where the token service refuses it, and where the service is not available. */
+/**
+ * By the settings of the client: the code of a refusal by the token service, and the code if the service is not
+ * available.
+ */
 const CODES = {
   'kafka.sasl': ['KAFKA_REFUSED', 'KAFKA_UNREACHABLE'],
   'registry.oauth': ['REGISTRY_REFUSED', 'REGISTRY_UNREACHABLE'],
@@ -38,7 +41,7 @@ export function tokensOf(client: OAuthClient, of: keyof typeof CODES): Tokens {
       }
     },
     refused(token) {
-      // A young one would be followed by one like it.
+      // If a young token was refused, the next token would be refused, too.
       if (inUse?.value !== token || Date.now() - inUse.obtainedAtMs < YOUNG_TOKEN_MS) return false;
       source.discard(inUse);
       return true;

@@ -20,7 +20,7 @@ export async function keepHeartbeat(
     signal: AbortSignal;
     sleep: (ms: number, signal: AbortSignal) => Promise<void>;
     factsOf?: FactsOf | undefined;
-    /** For so long after it has died: until another worker follows. */
+    /** How long the heartbeat stays after the process has died: until another worker follows. */
     lastsMs?: number | undefined;
   },
 ): Promise<void> {

@@ -14,7 +14,7 @@ import {
 
 const ENTRIES_AT_ONCE = 1_000;
 const LOOK_UP_AT_ONCE = 5_000;
-/** How often in a row a look-up follows another process's index. */
+/** How often in a row a look-up is repeated because another process has changed its index. */
 const FOLLOWED_AT_MOST = 5;
 
 export interface MemoryIndexOptions {

@@ -10,9 +10,10 @@ const MOST_AROUND_ARGUMENT = 15;
 export type RedisArgument = string | Buffer | number;
 
 /**
- * A command with thousands of arguments, some of them bytes. ioredis copies the list of arguments, makes three pieces of each
- * and measures every piece twice, which took half of what a write to the index cost this process. `keys`: those among the
- * arguments, by which a Cluster is chosen a node. `parts`: the arguments, in several lists, so that nobody has to join them.
+ * A command with thousands of arguments, some of them bytes. ioredis copies the list of arguments, makes three pieces
+ * of each and measures every piece twice, which took half of what a write to the index cost this process. `keys`: the
+ * keys among the arguments, by which the node of a Cluster is chosen. `parts`: the arguments, in several lists, so that
+ * nobody has to join them.
  */
 export class PackedCommand extends Command {
   readonly #keys: readonly string[];

@@ -26,7 +26,7 @@ export interface RedisServers {
 }
 
 export type RedisClient = Redis | Cluster;
-/** Of the connection to each server. */
+/** The options of the connection to each server. */
 type ServerOptions = Omit<NonNullable<ClusterOptions['redisOptions']>, 'replyMapping'>;
 
 /** Returns where Redis is, for people: without credentials. */
@@ -87,7 +87,7 @@ function clusterClient(
   return new Cluster([...hostsOf(servers)], {
     redisOptions,
     lazyConnect: true,
-    // Nothing would bound the wait in that queue.
+    // Nothing would bound how long a command waits in this queue.
     enableOfflineQueue: false,
     clusterRetryStrategy: pauseMs,
     // The reply to a command says that a Cluster is down, while this check would only wait.

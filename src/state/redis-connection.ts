@@ -22,9 +22,10 @@ const RECONNECTIONS: Backoff = { firstMs: 50, longestMs: 5_000 };
 /**
  * One connection to Redis, or one to each node of a Cluster, that reconnects by itself.
  *
- * Commands are neither queued nor repeated, but for those that a node of a Cluster sends elsewhere unexecuted. Without a connection a command waits for the running attempt to connect,
- * or fails at once if the last attempt failed. It fails when the connection breaks meanwhile. A command that timed out
- * may still reach Redis later, so a late write must be harmless: writes to the index name the transaction before them.
+ * Commands are neither queued nor repeated, except those that a node of a Cluster sends to another node without
+ * executing them. Without a connection a command waits for the running attempt to connect, or fails at once if the last
+ * attempt failed. It fails when the connection breaks meanwhile. A command that timed out may still reach Redis later,
+ * so a late write must be harmless: writes to the index name the transaction before them.
  */
 export class RedisConnection {
   /** For people. */
@@ -128,7 +129,8 @@ export class RedisConnection {
 
   #note(error: Error): void {
     if (error.message.startsWith('All sentinels are unreachable')) return;
-    // Redis resets the connection of one client too many, often before its reason can be read: the next attempt may.
+    // If there are too many clients, Redis resets the connection, often before its reason can be read. The next attempt
+    // may read the reason.
     if ('code' in error && error.code === 'ECONNRESET') return;
     // No node of a Cluster helped; the last one says why.
     const { lastNodeError } = error as { readonly lastNodeError?: Error | null };
@@ -159,7 +161,7 @@ export class RedisConnection {
     };
     client.once('ready', resolve).on('error', onError).once('end', onEnd);
     try {
-      // Its rejection names no reason; the event of the error does.
+      // The rejection of connect() names no reason; the event `error` does.
       if (client.status === 'wait') client.connect().catch(() => undefined);
       if (client.status === 'end') onEnd();
       await promise;
@@ -180,7 +182,7 @@ export class RedisConnection {
   }
 }
 
-/** Whether the client had no connection for a command; why, the last attempt may know. */
+/** Whether the client had no connection for a command. The last attempt to connect may know why. */
 function isDown(error: unknown): boolean {
   return (
     error instanceof Error &&

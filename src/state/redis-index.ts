@@ -81,7 +81,7 @@ export class RedisIndex implements CollectionIndex {
     const { fields, isComplete } = await this.#read(['transactionId', 'position']);
     const [transactionId, json] = fields;
     if (!transactionId || !isComplete) return null;
-    // Of text that cannot be read, such as another version's, nothing is known: Rollcall then rebuilds the index.
+    // If the text cannot be read, for example because another version wrote it, Rollcall rebuilds the index.
     const found = POSITION.safeParse(jsonOrNull(json ?? '')).data;
     return found?.transactionId === transactionId ? found : null;
   }

@@ -3,8 +3,9 @@ import type { Runtime } from '../runtime.ts';
 import type { RunningSync } from './sync.ts';
 
 /**
- * Commits what is staged while the next page is on its way: at once, if the page has not arrived yet. Many short
- * scans would each end in a small transaction of their own; for them it commits after `everyMs` at the latest.
+ * Commits what is staged while the next page is on its way. If `everyMs` is 0, it commits as soon as the next page has
+ * not arrived yet. With many short scans, each scan would then end in a small transaction of its own: for them it
+ * commits only when `everyMs` have passed since the last commit.
  */
 export class Commits {
   readonly #run: RunningSync;
@@ -52,7 +53,9 @@ export class Commits {
   }
 }
 
-/** This is how long a page takes that has arrived already, because its scan first sends the request for the page after it. */
+/**
+ * A page that has arrived already still takes this long, because its scan first sends the request for the next page.
+ */
 async function turnsOfLoop({ turn }: Pick<Runtime, 'turn'>): Promise<void> {
   for (let turns = 0; turns <= TURNS_UNTIL_SENT; turns += 1) await turn();
 }

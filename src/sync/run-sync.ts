@@ -145,7 +145,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       const { done = false, value: page } = await step;
       if (done || page === undefined) break;
       run.options.onPage?.();
-      // Of several scans that were opened together, a later one may have been answered first.
+      // If several scans were opened together, a later one may have been answered first.
       const isEarliest = hubTimeMs === null || (page.hubTimeMs !== null && page.hubTimeMs < hubTimeMs);
       if (clock === null || isEarliest) clock = startClock(page.hubTimeMs);
       if (isEarliest) hubTimeMs = page.hubTimeMs;

@@ -26,7 +26,10 @@ export interface EndedSync extends Omit<FullSync, 'approvedKeys'> {
   readonly wasSeen: (key: string) => boolean;
   readonly short: DeletionState['short'];
   readonly approved: Approved | null;
-  /** When the confirming sync is due, if one is needed, ms since the epoch; null: the sync is a confirming one and asks for none. */
+  /**
+   * When the confirming sync is due, if one is needed, ms since the epoch; null: the sync is a confirming one, and
+   * needs no further one.
+   */
   readonly confirmAtMs: number | null;
   /** A confirming sync is needed even if no row is missing, and reads every scope. */
   readonly confirmsAll: boolean;
@@ -51,7 +54,9 @@ export class Deletions {
   readonly #memory: DeletionMemory;
   readonly #collection: CollectionName;
   #missing: Missing | null = null;
-  /** The log names a sync of which Redis remembers nothing: it lost the list, and may be restored with it. */
+  /**
+   * The log names a sync of which Redis remembers nothing: Redis lost the list, and a backup may bring the list back.
+   */
   #isForgotten = false;
   /** Rows of the list that were seen since. */
   readonly #seen = new Set<string>();
@@ -149,12 +154,15 @@ export class Deletions {
       this.#state = { ...(this.#state ?? NOTHING_SETTLED), foreignSinceMs: sinceMs };
   }
 
-  /** The next transaction records it, whichever sync commits it. */
+  /** The next transaction records the decision, whichever sync commits that transaction. */
   decide(decision: DecisionRecord): void {
     this.#decisions.push(decision);
   }
 
-  /** Decides what becomes of the missing rows. Each commit from the first removal on carries it. */
+  /**
+   * Decides what becomes of the missing rows. Each commit, from the one with the first removal on, records the
+   * decision.
+   */
   settle(sync: EndedSync): Settlement {
     const { syncId, day, approved, short, confirmsAll, wasSeen } = sync;
     this.noteSeen([...(this.#missing?.keys.keys() ?? [])].filter(wasSeen));
@@ -186,8 +194,9 @@ export class Deletions {
   /** What a transaction records. `endedSync`: id of the sync whose last transaction it is; null: it is none. */
   async beforeCommit(transactionId: string, endedSync: string | null) {
     const left = await this.#dropSeen(transactionId);
-    // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before; but of a
-    // hold that begins they say nothing, and a crash before that transaction loses its list.
+    // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before. But
+    // they say nothing about a hold that begins. So a transaction that begins a hold names the new sync, and a crash
+    // before the last transaction loses the list of the hold.
     const isItsEnd = this.#next !== null && this.#next.syncId === endedSync;
     const state = this.#state;
     const isNewHold = state?.onHoldSinceMs != null && state.onHoldSinceMs !== this.onHoldSinceMs;
@@ -206,9 +215,10 @@ export class Deletions {
   }
 
   /**
-   * Forgets rows that were seen, before a transaction that names what is left by its own id: what an older Redis remembers is
-   * void. Returns that id; null: nothing was seen, or the log names a sync of which nothing is remembered yet.
-   * The first transaction after Redis lost the list returns its id, too, so that a backup that brings the list back is void.
+   * Forgets rows that were seen, before a transaction is committed. The transaction names the remaining rows by its own
+   * id, so that what an older copy of Redis remembers is void. Returns that id; null: nothing was seen, or the log
+   * names a sync of which nothing is remembered yet. The first transaction after Redis lost the list returns its id,
+   * too, so that a backup that brings the list back is void.
    */
   async #dropSeen(transactionId: string): Promise<string | null> {
     if (this.#isForgotten) {

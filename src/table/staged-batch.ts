@@ -65,7 +65,7 @@ export class StagedBatch {
   #unchanged = new Set<string>();
   #derivedRecords = 0;
   #ownRecords = 0;
-  /** Of the values, without keys and headers. */
+  /** The size of the values, without keys and headers. */
   bytes = 0;
 
   /** `isViewed`: something is derived from its rows. */

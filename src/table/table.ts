@@ -47,7 +47,7 @@ export interface LiveIds {
 
 export interface ViewedSync {
   readonly active: ActiveSync;
-  /** Whether events are still no news. */
+  /** Whether events are not news yet. */
   readonly isFirstLoad: boolean;
   /** Whether the end of another sync will settle what this sync leaves open. */
   readonly isBesideFull: boolean;

@@ -18,7 +18,7 @@ const JOINING: NotReady = {
 const SERVICES = ['kafka', 'redis', 'registry'] as const;
 
 const HEAR_EVERY_MS = 3_000;
-/** A Redis that does not answer delays nobody for longer. */
+/** If Redis does not answer, nobody waits longer than this. */
 const HEAR_WITHIN_MS = 1_000;
 
 /**
@@ -138,7 +138,8 @@ export class Board {
     const stop = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' } as const;
     const services = SERVICES.flatMap((part) => this.#reported.get(part) ?? []);
     const noGroup = this.#noGroup === null ? [] : [this.#noGroup];
-    // The next tenant could not be mirrored, such as those of the process that this one replaces.
+    // If a service is away, a process without tenants is not ready, because it could not mirror the next tenant: for
+    // example those of the process that it replaces.
     const isIdle = noGroup.length > 0 || this.#tenants.size === 0;
     return [...(this.#isStopping ? [stop] : []), ...(isIdle ? services : []), ...noGroup];
   }
@@ -153,7 +154,7 @@ export class Board {
     return {
       version: this.version,
       health: JSON.stringify(health),
-      // Most of the text: who looks at all tenants leaves it out.
+      // This is most of the text. Readers that look at all tenants leave it out.
       collections: JSON.stringify(collections),
       note: JSON.stringify(note && bounded(note)),
     };
@@ -167,8 +168,9 @@ export class Board {
   }
 
   /**
-   * The value of `/status.json`: of the tenants in `detailed` that this process mirrors, with their collections; without those
-   * of other processes of which nothing is heard. The heartbeats are read at most every few seconds, and only while someone asks.
+   * The value of `/status.json`. The tenants in `detailed` have their collections, if this process mirrors them.
+   * Tenants of other processes without a heartbeat are left out. The heartbeats are read at most every few seconds, and
+   * only while someone asks.
    */
   async json(detailed: readonly string[] = []): Promise<Record<string, unknown>> {
     if (this.#now() - this.#heardAtMs >= HEAR_EVERY_MS) {
@@ -200,7 +202,7 @@ export class Board {
       startedAt: isoOrNull(this.#startedAtMs),
       ready: this.readiness().ready,
       needsPerson: tenants.some(({ needsPerson }) => needsPerson),
-      /** Of the process, beside those of its tenants. */
+      /** The reasons of the process itself; each tenant has its own. */
       reasons: this.ofProcess(),
       configuration: { since: isoOrNull(sinceMs), isValid, note },
       tenantsConfigured: this.configured.length,

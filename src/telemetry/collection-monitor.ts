@@ -47,11 +47,11 @@ export class CollectionMonitor {
   /** Its full sync is due, and waits for those of other tenants. */
   isWaiting = false;
   /**
-   * When the last complete sync ended, ms since the epoch; after a start, when the last full one began, and 0 if there was
-   * none; null: not known, or not offered.
+   * When the last complete sync ended, ms since the epoch. After a start: when the last complete full sync began, 0 if
+   * there was none. Null: not known, or not offered.
    */
   readonly completedMs: Record<SyncMode, number | null> = { FULL: null, INCREMENTAL: null };
-  /** Set also by those who know it otherwise: from the sync of its source, or from the log. */
+  /** Also set from outside: from the sync of the source, or from the log. */
   progress: Progress | null = null;
   /** Rows in the topic. */
   rows: number | null = null;
@@ -129,7 +129,7 @@ export class CollectionMonitor {
       unmet: this.#unmet,
       rowsNow: this.rows,
       rejectsNow: this.rejects,
-      // Another tenant's data needs a decision, which says more.
+      // If the data is another tenant's, the decision says more than the failure.
       failing: foreignSince(this.progress) !== null ? null : this.failing,
       isWaiting: this.isWaiting,
       running: this.running.get('FULL') ?? this.running.get('INCREMENTAL') ?? null,

@@ -16,7 +16,7 @@ interface Answer {
 interface Shown {
   readonly board: Pick<Board, 'readiness' | 'json' | 'fatalReason'>;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
-  /** The text of `rollcall help` on a topic, to which the page links; throws for one that there is no help on. */
+  /** The text of `rollcall help` on a topic, to which the page links; throws for a topic without help. */
   readonly help: (topic: string) => string;
 }
 
@@ -55,7 +55,7 @@ const PAGE: ReadonlyMap<string, Answer> = new Map(
 const HELP = /^\/help\/([\w-]{1,60})$/;
 const NOT_THERE = 'There is /, /status.json, /livez, /readyz, /metrics and /help/<topic>.';
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Probes and scrapers need few. One connection more closes the oldest idle one. */
+/** Probes and scrapers need few connections. One connection above this number closes the oldest idle one. */
 const MAX_CONNECTIONS = 100;
 /** How often Node checks time-outs of connections; its default is half a minute. */
 const CHECK_TIMEOUTS_EVERY_MS = 1_000;

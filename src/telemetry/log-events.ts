@@ -30,7 +30,7 @@ function nonZero(tally: Readonly<DerivedTally>): Partial<DerivedTally> | null {
   return counted.length === 0 ? null : Object.fromEntries(counted);
 }
 
-/** What a hub brings about that does not keep its specification, by the name of its number. */
+/** The effects of a hub that does not keep its specification, by the names of their counts. */
 const DEVIATIONS = [
   [
     'rowsRepeated',
@@ -44,7 +44,10 @@ const DEVIATIONS = [
   ['idsNotAsked', 'absences refer to more versions than the hub is asked for in one sync'],
 ] as const;
 
-/** Returns what logs an event; the usual ones only count in metrics. `isNews`: false for a failure that is logged already. */
+/**
+ * Returns a function that logs events; usual events only count in metrics. `isNews`: false for a failure that is logged
+ * already.
+ */
 export function createEventLog(
   logger: Logger,
 ): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
@@ -76,7 +79,7 @@ export function createEventLog(
     if (collection === 'absence-versions' && withoutAbsences.delete(tenant))
       own.info('absences are published again');
     const counts = { ...stats, ...stats.absences };
-    // Such a hub does so at every sync: once for each collection is enough. The line names no id.
+    // Such a hub does this at every sync: one line for each collection is enough. The line names no id.
     for (const [name, words] of DEVIATIONS)
       if (counts[name] > 0 && isNewOf(name)) own.warn({ collection, [name]: counts[name] }, words);
   };
@@ -172,7 +175,7 @@ function logSyncEnd(logger: Logger, event: Extract<PipelineEvent, { type: 'sync-
     logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.filterSelectsNothing));
 }
 
-/** Who decided, and why, stands in the decision's record alone: it may name somebody. */
+/** Only the record of the decision says who decided and why, because this may name a person. */
 function logDeletion(logger: Logger, event: DeletionEvent): void {
   const nobody = { by: undefined, from: undefined, reason: undefined };
   const isGoodOrUsual = event.kind === 'healed' || event.kind === 'missing';
@@ -204,7 +207,7 @@ function logHub(logger: Logger, event: HubEvent, isNews: boolean): void {
       return;
     case 'paging-decided':
       if (event.why === null) logger.debug(event, 'hub');
-      else logger.warn(event, 'the hub does not page by afterSourcedId; Rollcall pages otherwise');
+      else logger.warn(event, 'the hub does not page by afterSourcedId; Rollcall pages in another way');
       return;
     case 'circuit-opened':
       logger.warn(event, 'the hub is not reachable, or answers only with errors: it is asked less often');

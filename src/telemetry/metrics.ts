@@ -9,20 +9,23 @@ import type { Board } from './board.ts';
 import type { CollectionMonitor } from './collection-monitor.ts';
 import type { TenantMonitor } from './tenant-monitor.ts';
 
-/** prom-client's default of 10 ms wakes the process a hundred times a second: most of what an idle one would cost. */
+/**
+ * prom-client's default of 10 ms would wake the process a hundred times a second, which would be most of the cost of an
+ * idle process.
+ */
 const EVENT_LOOP_SAMPLED_EVERY_MS = 100;
 
 const SCOPE = ['tenant', 'collection'] as const;
 const ROW_OUTCOMES = ['unchanged', 'created', 'updated', 'rejected', 'skipped', 'removed'] as const;
 const OPERATIONS = ['created', 'replaced', 'deleted', 'restored'] as const;
-/** What is short is in rollcall_rows_short. */
+/** The part `short` has a metric of its own, rollcall_rows_short. */
 const TROUBLES = ['collection', 'rejects'] as const;
 const MODES = { FULL: 'full', INCREMENTAL: 'incremental' } as const satisfies Record<SyncMode, string>;
 
 /**
- * Registers the metrics of Rollcall, with `process: true` also those of the Node process, and returns what counts an event.
- * What the board knows is computed at each scrape, so that it is always current. Label values are names of the
- * configuration and of this program, never free text.
+ * Registers the metrics of Rollcall, with `process: true` also those of the Node process, and returns a function that
+ * counts events. What the board knows is computed at each scrape, so that it is always current. Label values are names
+ * of the configuration and of this program, never free text.
  */
 export function createMetrics(
   registry: Registry,
@@ -310,9 +313,12 @@ function registerCollectionGauges({
   ofSyncs('sync_in_progress', '1 while a sync runs.', ({ running }, mode) => (running.has(mode) ? 1 : 0));
 }
 
-/** How a request counts: by its error, as logs and runbooks name it; null for what is no end of a request. */
+/**
+ * The label of a request: `ok`, or the error code that logs and runbooks use; null for an event that is not the end of
+ * a request.
+ */
 function outcomeOf(event: HubEvent): string | null {
   if (event.type === 'request-done') return 'ok';
-  // A request that ends with its session fails too, and not by the hub.
+  // A request that ends because its session ends is reported as failed, too, although the hub has not failed.
   return event.type === 'request-failed' && event.code.startsWith('HUB_') ? event.code : null;
 }

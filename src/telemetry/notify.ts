@@ -61,14 +61,14 @@ export async function notify({ notify: settings, kafka }: Config, options: Notif
     const notices = due.slice(0, MOST_NOTICES);
     if (notices.length > 0 && (await receiver.takes(notices, signal))) book.told(notices);
   }
-  // Otherwise a process that ends at once, again and again, would never have lasted long enough to tell.
+  // Otherwise a process that always ends soon after its start would never run long enough to send a notice.
   const end = board.ofProcess().filter(({ why }) => why === board.fatalReason);
   const notices = end.map((reason) => processNotice(reason, kafka.topicPrefix).notice);
   if (notices.length > 0) await receiver.takes(notices, new AbortController().signal);
   await receiver.close();
 }
 
-/** While the process itself is not well, what its tenants say follows from that. */
+/** While the process itself is not well, the troubles of its tenants follow from that. */
 function shownOn(board: Board, statuses: readonly TenantStatus[], prefix: string): Shown[] {
   const { isValid, note } = board.configuration;
   const invalid = isValid || note === null ? [] : [{ part: 'configuration', ...note } as const];

@@ -41,7 +41,7 @@ export class TenantMonitor {
   readonly #now: () => number;
   readonly #collections: ReadonlyMap<CollectionName, CollectionMonitor>;
   readonly #oneRoster: ApiWatch;
-  /** It may fail alone. */
+  /** The Core API may fail while the rest of the hub answers. */
   readonly #core: ApiWatch;
   /** What an event or a watch reported, by part. */
   readonly #reported = new Map<HealthPart, NotReady>();
@@ -161,7 +161,9 @@ export class TenantMonitor {
     return target !== 'token' && this.#collections.get(target)?.failing != null;
   }
 
-  /** Returns whether it is news. Each collection words a failure of the whole hub otherwise. */
+  /**
+   * Returns whether the failure is news. The message of each collection about a failure of the whole hub is different.
+   */
   #noteHubFailure(error: RollcallError, collection: CollectionName): boolean {
     const isOfHub = OF_WHOLE_HUB.test(error.code);
     const isKnown = isOfHub && error.reaction === 'retry' && this.#reported.has('hub');
@@ -170,7 +172,10 @@ export class TenantMonitor {
     return this.live(collection).isFailureNew && !isKnown;
   }
 
-  /** One collection without an answer is no failure of the hub; but if no other has answered, the address is wrong. */
+  /**
+   * If one collection gets no usable answer, the hub has not failed. But if no other collection has had an answer yet,
+   * the address may be wrong.
+   */
   #noteRefusal(error: unknown): void {
     if (this.#reported.has('hub') || this.#reported.has('start')) this.report('hub', reasonOf(error));
   }

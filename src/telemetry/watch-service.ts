@@ -3,19 +3,25 @@ import type { Logger } from 'pino';
 import { describeError, hasCode, RollcallError, type ErrorCode } from '../errors.ts';
 import type { Board } from './board.ts';
 
-/** With the time-outs of a request, an outage shows within a minute, and one of Redis, which is cheaply asked, within 15 s. */
+/**
+ * Together with the time-out of a request, an outage shows within a minute. An outage of Redis shows within 15 s,
+ * because a question to Redis is cheap.
+ */
 const ASK_EVERY_MS = { kafka: 20_000, registry: 20_000, redis: 4_000 } as const;
 
-/** A service that a mirror at rest asks for nothing: without a watch its outage would show only at the next change. */
+/**
+ * A service that is not asked for anything while nothing changes. Without a watch, its outage would show only at the
+ * next change.
+ */
 export interface WatchedService {
   readonly part: keyof typeof ASK_EVERY_MS;
-  /** In the middle of a sentence. */
+  /** The name of the service in the middle of a sentence. */
   readonly name: string;
   /** Rejects when the service does not answer. */
   readonly ping: () => Promise<void>;
-  /** A service that refuses the question answers, where what Rollcall needs are other rights. */
+  /** The code of a refusal that counts as an answer, because Rollcall needs other rights than that of the question. */
   readonly refusal?: ErrorCode;
-  /** What it means that the service does not answer, as a sentence; left out: nothing is published. */
+  /** What follows from the outage, as a sentence; left out: nothing is published. */
   readonly meanwhile?: string;
 }
 

@@ -18,7 +18,7 @@ import { collectionNamed, type Collection, type CollectionName } from '../../mod
 import { unmetSettingsOf } from '../../session/started-tenant.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
-/** A scan that tries each way of paging has shown a second page by then. */
+/** Within this many pages, even a scan that tries each way of paging has shown a second page. */
 const MOST_PAGES = 4;
 /** A check should answer fast, with one retry to hide a short failure, and asks for every collection, even after many failures. */
 const QUICK = {
@@ -36,7 +36,7 @@ interface Asked {
 /** What `check` saw of one collection. `error`: why it could not be read. */
 interface Looked {
   readonly finding: Finding;
-  /** What it says of the settings, beside the finding. */
+  /** Findings about settings that nothing at the hub fits. */
   readonly unmet?: readonly Finding[];
   readonly isEmpty?: boolean;
   readonly error?: unknown;
@@ -55,7 +55,7 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
     return;
   }
   yield ok('token', `from ${tenant.hub.tokenUrl}, good for ${formatDuration(token.lifetimeMs)}`);
-  // One cause often stops all of them.
+  // One cause often stops all collections.
   if (all.length > 1 && failed.length === all.length && new Set(failed.map(codeOf)).size === 1)
     return yield ofAll(failureOf('collections', failed[0]), failed[0]);
   if (all.some(({ isEmpty }) => isEmpty) && all.every(({ isEmpty }) => isEmpty ?? true)) {
@@ -66,13 +66,13 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
   for (const { finding, unmet = [] } of all) yield* [finding, ...unmet];
 }
 
-/** What refuses every collection is no right on one of them. */
+/** If the hub refuses every collection, the cause is not a right on a single collection. */
 function ofAll(finding: Finding, error: unknown): Finding {
   return codeOf(error) === 'HUB_FORBIDDEN' ? { ...finding, remedy: NO_RIGHT_REMEDY } : finding;
 }
 
 const NO_RIGHT_REMEDY =
-  'It refuses the token for every collection: check that hub.tokenUrl and hub.baseUrl belong to the same environment and tenant, that hub.clientId is the client that was given rights there, and hub.scope.';
+  'The hub refuses the token for every collection: check that hub.tokenUrl and hub.baseUrl belong to the same environment and tenant, that hub.clientId is the client that was given rights there, and hub.scope.';
 
 function codeOf(error: unknown): string | null {
   return error instanceof RollcallError ? error.code : null;
@@ -111,7 +111,7 @@ async function lookAt(asked: Asked, collection: Collection, unmet: UnmetSettings
       : await rowsFinding(asked, { collection, parentId }, unmet);
   } catch (error) {
     const found = failureOf(name, error);
-    // The other collections are mirrored without one that the hub does not offer.
+    // A collection that the hub does not offer does not keep the others from being mirrored.
     return { finding: codeOf(error) === 'HUB_NOT_OFFERED' ? { ...found, level: 'warning' } : found, error };
   }
 }
@@ -136,7 +136,11 @@ async function knownAfterschool(
 }
 
 function untested(name: CollectionName): Finding {
-  return warning(name, 'not checked: the hub lists nothing to test it with', 'Check again when it does.');
+  return warning(
+    name,
+    'not checked: the hub lists nothing to test it with',
+    'Check again when the hub lists something.',
+  );
 }
 
 type Of = Pick<ReadOptions, 'collection' | 'parentId'>;
@@ -195,13 +199,13 @@ async function rowsFinding(asked: Asked, of: Of, unmet: UnmetSettings): Promise<
 }
 
 const MISSED_BY_DATE =
-  'a listed row does not come when it is asked for by a time just before its dateLastModified';
+  'the filter dateLastModified>… does not return a listed row, although the time in the filter is just before that of the row';
 const FILTER_REMEDY =
   "Incremental syncs miss such changes, and the daily full sync brings them. Have the hub answer filter=dateLastModified>'…' with a time in UTC.";
 /** Some hubs compare whole seconds. */
 const JUST_BEFORE_MS = 1_000;
 
-/** Asks as an incremental sync would for the row that was modified last. False also where that cannot be known. */
+/** Whether an incremental sync would miss the row that was modified last; false, too, if this cannot be known. */
 async function missesByDate(asked: Asked, of: Of, rows: readonly unknown[]): Promise<boolean> {
   const stamped = rows.flatMap((row) => {
     const [id, ms] = [readableId(row), modifiedTimeOf(row)];
@@ -219,11 +223,14 @@ async function missesByDate(asked: Asked, of: Of, rows: readonly unknown[]): Pro
 }
 
 const INCONCLUSIVE_REMEDY =
-  'No sync of it would be complete: check what the hub answers, the rights of this client, and hub.pageSize. Have the hub send sourcedId as a text.';
+  'No sync of this collection would be complete: check what the hub answers, the rights of this client, and hub.pageSize. Have the hub send sourcedId as a text.';
 
 const PARTS = ['end', 'class', 'id', 'title', 'teachers', 'rooms', 'cancelled'] as const;
 
-/** Whether the hub returns the lessons of a student, and whether the configured names match. Throws where no lesson has the start. */
+/**
+ * Whether the hub returns the lessons of a student, and whether the configured names match. Throws if no lesson has the
+ * configured start.
+ */
 async function lessonsFinding(
   { hub, tenant, signal }: Asked,
   student: string,

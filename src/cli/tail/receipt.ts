@@ -4,7 +4,7 @@ interface Found {
   records: number;
   firstMs: number;
   lastMs: number;
-  /** Of each key that ever had the id: its last record. */
+  /** The last record of each key that ever had the id. */
   readonly keys: Map<string, { readonly atMs: number; readonly isRemoval: boolean; readonly holds: boolean }>;
 }
 

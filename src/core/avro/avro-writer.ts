@@ -29,7 +29,7 @@ const FEWEST_BYTES = 16 * 1024;
 /** A larger buffer is not reused. */
 const KEPT_BYTES_AT_MOST = 4 * 1024 * 1024;
 
-/** Has everything written into one buffer. A result is valid until the next call. */
+/** Writes each value into the same buffer, so a result is valid only until the next call. */
 export function intoOneBuffer<T>(write: AvroWriter<T>): (value: T) => Buffer {
   const output: Output = { bytes: NOTHING, end: 0 };
   return (value) => {

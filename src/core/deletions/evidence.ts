@@ -4,10 +4,13 @@ import { countOf } from '../words.ts';
 export interface ScanEvidence {
   /** Empty for the only scope of a plain collection. */
   readonly scope: string;
-  /** `proper`: by the hub's own sign; `unread`: nothing of this scope alone could be read. */
+  /**
+   * `proper`: by the hub's own sign; `unread`: nothing of this scope could be read, which says nothing about other
+   * scopes.
+   */
   readonly ending: 'proper' | 'no-list' | 'repeated' | 'unread';
   readonly byOffset: boolean;
-  /** All rows together are one record, so that none of those already published makes up for a missing one. */
+  /** All rows together are one record. So no row that is already published makes up for a missing row. */
   readonly isComposed: boolean;
   /** Distinct rows, unreadable ones included. */
   readonly distinctRows: number;
@@ -30,7 +33,7 @@ export interface EndedScan extends Pick<ScanEvidence, 'totalAtStart' | 'totalAtE
   readonly distinctRows?: number | undefined;
 }
 
-/** What a scan proves that has ended. `counted`: the distinct rows of its pages, and those of them without an id. */
+/** What an ended scan proves. `counted`: how many distinct rows its pages have, and how many of these have no id. */
 export function evidenceOf(
   scope: string,
   end: EndedScan,
@@ -88,7 +91,7 @@ export function removalsWait(nameless: number, short: Shortfall | null) {
 
 /** What a scan proves about the rows that it did not bring. */
 export type ScopeVerdict =
-  /** It missed them: after so many misses in a row they are removed. */
+  /** The scan missed these rows. They are removed after this many misses in a row. */
   | { readonly kind: 'complete'; readonly missesNeeded: number }
   | { readonly kind: 'short'; readonly shortfall: Shortfall; readonly isComposed: boolean }
   /** Nothing; each row without an id may be one of them. */
@@ -102,7 +105,7 @@ const MISSES_NEEDED_BY_OFFSET = 3;
 const INCONCLUSIVE = {
   'no-list': 'a response had no list',
   repeated: 'the hub keeps returning the same page',
-  unread: 'the hub finds nothing that the rows belong to, or refuses it',
+  unread: 'the hub does not find what the rows belong to (a class, an afterschool, a student), or refuses it',
 } as const;
 
 /** What a scan proves about the rows of its scope that it did not bring, whatever the paging. */

@@ -14,7 +14,10 @@ export function isMostOf(missing: number, known: number): boolean {
 
 const NEARLY_ALL = 0.9;
 
-/** Whether the removal of so many rows of a collection leaves hardly any: a person gives the reason for it. */
+/**
+ * Whether the removal of this many rows leaves hardly any row of the collection. Then the person who approves it must
+ * give a reason.
+ */
 export function isNearlyAllOf(missing: number, known: number): boolean {
   return missing > 0 && missing >= known * NEARLY_ALL;
 }

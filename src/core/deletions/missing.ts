@@ -10,9 +10,12 @@ export type MissingKeys = ReadonlyMap<string, Miss>;
 
 /** What full syncs of a collection have missed. Redis holds it; losing it delays removals and never causes one. */
 export interface Missing {
-  /** The sync that settled it, or the transaction with which rows left it. It is void if the log names another one. */
+  /**
+   * The sync that last settled the missing rows, or the transaction with which rows left them. If the log names another
+   * id, what is remembered here is void.
+   */
   readonly syncId: string;
-  /** The id before that transaction, which the log still names if it was not committed. */
+  /** The id before that transaction. The log still names this id if the transaction was not committed. */
   readonly before?: string | undefined;
   /** When the confirming sync that is needed is due, ms since the epoch; null: none is needed. */
   readonly confirmAtMs: number | null;
@@ -62,7 +65,7 @@ export interface MissingOutcome {
   /** How many keys of `remove` a person has approved. */
   readonly approvedGone: number;
   readonly wait: MissingKeys;
-  /** Of those that wait, the ones that another miss is needed for. */
+  /** How many of the waiting rows another full sync must miss before they are removed. */
   readonly unconfirmed: number;
   /** Neither this collection nor another one is on hold: confirmed rows are removed. */
   readonly isFree: boolean;
@@ -115,12 +118,15 @@ export function decideMissing(facts: MissingFacts): MissingOutcome {
   };
 }
 
-/** The keys that wait, with this sync's misses. A key of a scope that it does not count for stays as it was. */
+/**
+ * The waiting keys, with the misses of this sync. If the sync does not count for the scope of a key, the key stays as
+ * it was.
+ */
 function countMisses(facts: MissingFacts): Map<string, Miss> {
   const { before, missed, counts, atMs, isListLost, onHoldSinceMs } = facts;
   const counted = new Map<string, Miss>();
   for (const [key, miss] of before) if (!counts(key)) counted.set(key, miss);
-  // What the first complete full sync misses is the list that was lost.
+  // The rows that the first complete full sync misses take the place of the lost list.
   const sinceMs = isListLost && onHoldSinceMs !== null ? onHoldSinceMs : atMs;
   for (const key of missed) {
     const earlier = before.get(key);

@@ -47,9 +47,10 @@ export class Verdicts {
   }
 
   /**
-   * Whether the sync is complete. A short one is, if the rows known after it are no fewer than the hub counts. A parent that the hub
-   * does not find has no rows to copy, and one that it refuses is a reject, unless that is so of all. `unseen`: keys that it did not
-   * find; `known`: number of rows before it.
+   * Whether the sync is complete. A short sync is complete if, after it, at least as many rows are published as the hub
+   * counts. Unread parents do not make a sync inconclusive, unless no parent could be read: a parent that the hub does
+   * not find has no rows to copy, and a parent that the hub refuses is a reject. `unseen`: keys that it did not find;
+   * `known`: number of rows before it.
    */
   ofSync({ unseen, known }: { readonly unseen: readonly string[]; readonly known: number }): SyncVerdict {
     const all = [...this.#byScope];

@@ -33,7 +33,7 @@ export interface CollectionStatus extends ShownFacts {
   readonly rowsOnHold: number;
   /** Unreadable rows. While no session counts them: those of the last complete full sync, or of the last sync if it had more. */
   readonly rejected: number;
-  /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
+  /** Schema ids that published records name, and that the registry has lost: nobody can read these records. */
   readonly lostSchemas: readonly number[];
   /** Rows that the hub counted and did not return in the last full sync. */
   readonly rowsShort: number;

@@ -2,7 +2,10 @@ import { formatAge } from '../words.ts';
 import type { HealthPart } from './tenant-facts.ts';
 import type { TenantStatus } from './tenant-status.ts';
 
-/** With these the topics lack rows, or have some too many; with any other part they are not up to date. */
+/**
+ * If one of these parts is not well, the topics lack rows, or have rows too many. If another part is not well, the
+ * topics are not up to date.
+ */
 const INCOMPLETE: ReadonlySet<HealthPart> = new Set(['short', 'rejects', 'removals', 'load']);
 
 /** Whether the copy of a tenant is complete and fresh, in one line: yes, and up to when; or no, and since when. */

@@ -4,7 +4,7 @@ import { foreignSince, type Progress } from '../../model/progress.ts';
 import type { CollectionStatus } from './collection-status.ts';
 import type { TenantFacts } from './tenant-facts.ts';
 
-/** What comes first at another tenant's data, in the words of every surface; {@link acceptCommand} follows. */
+/** What to do first about another tenant's data, in the words that all outputs share; {@link acceptCommand} follows. */
 export const WRONG_TENANT_REMEDY =
   'Check hub.baseUrl and the credentials; only if the data was replaced on purpose, run';
 
@@ -20,7 +20,7 @@ export interface Decision {
   readonly what: string;
   /** ISO 8601; null or left out: not known. */
   readonly since?: string | null;
-  /** What to decide, and so to look at first. */
+  /** What to decide, and what to look at before. */
   readonly question: string;
   /** Where rows are on hold, the command shows their parts, and prints the commands that approve them. */
   readonly commands: readonly string[];

@@ -37,7 +37,7 @@ const PATIENCE_MS: Partial<Record<HealthPart, number>> = {
   removals: 30 * MINUTE_MS,
   load: 6 * 60 * MINUTE_MS,
 };
-/** They follow from a part that comes before them, if one is not well. */
+/** If a part that comes before these is not well, these follow from it. */
 const CONSEQUENCES: ReadonlySet<string> = new Set('pipeline owner start full watermark load'.split(' '));
 
 /** Each cause once: the decisions and the reasons of a tenant. */

@@ -78,15 +78,17 @@ export interface RunningSync {
 /** A running process that owns a tenant. */
 export interface OwnerHeartbeat {
   readonly owner: string;
-  /** When it took the tenant over, by its own wall clock, ms since the epoch; 0: it is only about to. */
+  /**
+   * When it took the tenant over, by its own wall clock, ms since the epoch; 0: it is about to take the tenant over.
+   */
   readonly ownedSinceMs: number;
   /** What it says of the health of the tenant (telemetry/board.ts); nothing while a command owns the tenant. */
   readonly info: Readonly<Record<string, string>>;
 }
 
 /**
- * Reads the heartbeats of tenants in one round trip, in their order, with no facts but these; an empty list where nobody can
- * know them. Throws `INDEX_UNREACHABLE`, `INDEX_REFUSED`.
+ * Reads the heartbeats of tenants in one round trip, in their order, with these facts only; an empty list without
+ * Redis. Throws `INDEX_UNREACHABLE`, `INDEX_REFUSED`.
  */
 export type ReadHeartbeats = (
   tenantIds: readonly string[],

@@ -81,7 +81,7 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
 /** Single collections are in trouble, and the tenant is ready with the others. */
 const PARTS_OF_COLLECTIONS: ReadonlySet<HealthPart> = new Set(['collection', 'rejects', 'removals']);
 
-/** What is no reason, and still to be known. */
+/** Facts that are worth knowing, but no reason why the tenant is not well. */
 function notes(
   { contradictions, notOffered }: TenantFacts,
   collections: readonly CollectionStatus[],
@@ -93,10 +93,10 @@ function notes(
   return `${rejects}${contradictory}${missing}`;
 }
 
-/** With one of these a process says itself why it does not own the tenant. */
+/** If a process reports one of these parts, it says itself why it does not own the tenant. */
 const WHY_NOT_OWNED: ReadonlySet<HealthPart> = new Set(['failed', 'pipeline', 'start', 'owner']);
 
-/** With one of the parts before `start` nothing of the tenant is published. */
+/** While one of the parts before `start` is not well, nothing of the tenant is published. */
 const STOPS_ALL: ReadonlySet<HealthPart> = new Set(TENANT_PARTS.slice(0, TENANT_PARTS.indexOf('start')));
 
 /** Nothing is published: that is graver than what waits for a person, and often ends by itself. */
@@ -114,10 +114,10 @@ function reasonsOf(
   collections: readonly CollectionStatus[],
   decisions: readonly Decision[],
 ): NotReady[] {
-  // Who does not mirror the tenant, or only begins to, may not know what its log has.
+  // A process that does not mirror the tenant, or that has only begun to, may not know what the log of the tenant has.
   const isReported = reported.some(({ part }) => WHY_NOT_OWNED.has(part));
   const noOwner = isOwnerAlive === false && !isReported ? [NO_OWNER] : [];
-  // What waits for a decision is no first load.
+  // A collection that waits for a decision does not count as never loaded.
   const undecided = new Set(decisions.flatMap((each) => each.collections));
   const loads = (each: CollectionStatus): boolean => !undecided.has(each.derivedFrom ?? each.collection);
   const all = [...reported, ...noOwner, ...(isReported ? [] : notLoaded(collections.filter(loads)))];
@@ -150,8 +150,8 @@ const NO_OWNER: NotReady = {
 };
 
 /**
- * The tenants, those first of which nothing is published, then by state, and how many are in each state:
- * `300 tenants: 1 needing a person, 2 in trouble, 6 loading, 291 well`.
+ * The tenants, beginning with those of which nothing is published, then in the order of their state; and how many are
+ * in each state: `300 tenants: 1 needing a person, 2 in trouble, 6 loading, 291 well`.
  */
 export function overviewOf<T extends Pick<TenantStatus, 'state' | 'reasons'>>(tenants: readonly T[]) {
   const counts = GRAVEST.flatMap((state) => {
@@ -182,7 +182,7 @@ export function heardOf(living: OwnerHeartbeat | null, own: string): Heard {
     return { health: { ...parsed(health), collections: parsed(collections) }, note: parsed(note) };
   const why =
     version === own
-      ? 'its owner reports no health: a command works on it, or it is moving to another process'
+      ? 'its owner reports no health: a command is working on the tenant, or the tenant is moving to another process'
       : `version ${printable(version)} mirrors the tenant, and this is ${own}`;
   const remedy =
     'Wait some seconds. For a process of another version, run "rollcall status" with that version, or look at its status page.';
@@ -208,8 +208,8 @@ function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {
 }
 
 /**
- * What is wrong with single collections: one reason for each part, in the words of the first one. Where every collection fails that is
- * asked for changes, it is the hub that does, and perhaps its failure is known already.
+ * What is wrong with single collections: one reason for each part, in the words of the first one. If every collection
+ * that is asked for changes fails, the hub has failed, and this failure may be known already.
  */
 function ofCollections(collections: readonly CollectionStatus[], isHubKnown: boolean): NotReady[] {
   const reasons = collections.flatMap(({ collection, trouble, late }) =>

@@ -14,13 +14,16 @@ interface Entry {
   confirmedAt: number;
 }
 
-/** Of all pages together: 4 million rows in pages of 1,000. */
+/** The bound of all pages together: 4 million rows in pages of 1,000. */
 const MOST_BYTES = 35_000_000;
 const BYTES_OF_A_ROW = 8;
 /** The cursor, address, digest, last id, and the objects that hold them. If pages are short, this is most of the memory. */
 const BYTES_OF_A_PAGE = 900;
 const MOST_CHANGES = 65_536;
-/** After this many full syncs, all keys get other fingerprints, so that two keys with the same fingerprint do not keep it. */
+/**
+ * After this many full syncs, all keys get other fingerprints, so that two keys do not have the same fingerprint for
+ * ever.
+ */
 const SYNCS_OF_A_SEED = 7;
 
 /**

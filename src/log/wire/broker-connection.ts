@@ -25,7 +25,7 @@ export class BrokerConnection {
   #waiting: WaitingRequest[] = [];
   #broker: KafkaBroker | null = null;
   #isSending = false;
-  /** The broker reads nothing before, because of a quota (KIP-219). */
+  /** Until then the broker reads nothing, because of a quota (KIP-219). */
   #throttledUntilMs = 0;
 
   constructor(brokerAt: BrokerAt, address: string, answerWithinMs: number) {
@@ -50,7 +50,10 @@ export class BrokerConnection {
     return promise as Promise<Answer>;
   }
 
-  /** What waits fails with this, and what was sent fails as unanswered. The next request opens the connection again. */
+  /**
+   * The requests that wait fail with this error, and the request that was sent fails as unanswered. The next request
+   * opens the connection again.
+   */
   breakOff(failure: unknown): void {
     const [waiting, broker] = [this.#waiting, this.#broker];
     this.#waiting = [];
@@ -90,15 +93,16 @@ export class BrokerConnection {
       resolve(answer);
     } catch (error) {
       reject(failureOf(error, isSent ? 'unanswered' : 'unsent'));
-      // A login that was refused once would be refused to each of those that wait.
+      // The requests that wait would need the same login, which would be refused again.
       if (!isSent || isOfConnection(innermost(error))) this.breakOff(failureOf(error, 'unsent'));
     }
   }
 }
 
 /**
- * `connect` also logs in again on a connection whose session is about to end (KIP-368), with nothing sent that is unanswered. A
- * session may be shorter than the usual time before, since it ends with the token: it would never count as logged in.
+ * `connect` also logs in again on a connection whose session is about to end (KIP-368), while no request is unanswered.
+ * A session ends with its token, so it may be shorter than the time before its end at which kafkajs usually logs in
+ * again: such a session would never count as logged in.
  */
 function logInAgainInTime(connection: KafkaSocket): void {
   const sessionMs = connection.sessionLifetime.toNumber();

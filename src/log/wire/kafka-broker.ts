@@ -18,7 +18,7 @@ export interface KafkaBroker {
   /** Chooses the newest version of a request that broker and kafkajs both know; only of a broker that has been connected. */
   readonly lookupRequest: (apiKey: number, definition: object) => (options: object) => KafkaRequest;
   isConnected(): boolean;
-  /** Connects it and logs in, where that is not done. */
+  /** Connects the broker and logs in, unless this is done already. */
   connect(): Promise<void>;
   disconnect(): Promise<void>;
 }

@@ -25,7 +25,7 @@ interface NodeAddress {
   readonly port: number;
 }
 
-/** How long a question to any broker is asked again while none answers. */
+/** For how long a question to any broker is repeated while no broker answers. */
 const ANSWERED_WITHIN_MS = 9_000;
 const MISSING = 'UNKNOWN_TOPIC_OR_PARTITION';
 const RETRY: Backoff = { firstMs: 50, longestMs: 1_000 };
@@ -91,7 +91,7 @@ export class KafkaConnections implements Disposable {
     topics: readonly string[],
     { skipsMissing = false } = {},
   ): Promise<readonly LedPartition[]> {
-    // Of no topics the brokers would describe all.
+    // If no topics were named, the brokers would describe all topics.
     if (topics.length === 0) return [];
     const { topicMetadata } = await this.#metadata(topics);
     return topicMetadata.flatMap(({ topic, topicErrorCode, partitionMetadata }) => {
@@ -108,7 +108,7 @@ export class KafkaConnections implements Disposable {
     return topicMetadata.map(({ topic }) => topic);
   }
 
-  /** Asks for a change of topics, again while another broker is the controller, which takes them. */
+  /** Asks the controller for a change of topics. Asks again if another broker has become the controller. */
   askController<Answer>(requestFor: RequestFor, topics: readonly string[]): Promise<Answer> {
     return this.#untilAnswered(async () => {
       const { controllerId } = await this.#metadata(topics);
@@ -144,8 +144,8 @@ export class KafkaConnections implements Disposable {
   }
 
   /**
-   * Closes idle connections to addresses that no broker advertises. The configuration may name a broker otherwise than the
-   * broker itself does, and there would be one connection more to it.
+   * Closes idle connections to addresses that no broker advertises. The configuration may name a broker by another
+   * address than the broker itself advertises. Then there would be one more connection to it.
    */
   #closeFirstContacts(): void {
     const known = new Set(this.#addresses.values());
@@ -165,7 +165,10 @@ export class KafkaConnections implements Disposable {
     return known;
   }
 
-  /** The connected first, and those of the configuration last: behind one of them may be any broker. */
+  /**
+   * The addresses of brokers, connected ones first. Those of the configuration come last, because any broker may be
+   * behind them.
+   */
   #addressesByTurn(purpose: Purpose): ReadonlySet<string> {
     const known = [...this.#addresses.values()];
     const first = Math.floor(Math.random() * known.length);

@@ -32,7 +32,7 @@ let receivedAtMs = 0;
 async function ask() {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    // The collections only of tenants that are open.
+    // Asks for the collections of open tenants only.
     const details = [...main.querySelectorAll('details[open]')].map(({ dataset }) => [
       'details',
       dataset.key,
@@ -77,7 +77,7 @@ function show() {
   overall.className = `pill ${color}`;
   document.title = `${text} · Rollcall`;
   const unknown = latest.tenantsConfigured - latest.tenants.length;
-  const others = unknown === 0 ? '' : `; of ${unknown} more nothing is known without Redis`;
+  const others = unknown === 0 ? '' : `; without Redis, nothing is known of ${unknown} more`;
   total.textContent = latest.summary + others;
   const own = latest.tenants.filter(({ isHere }) => isHere).length;
   const share = own < latest.tenantsConfigured ? `${own} of ${latest.tenantsConfigured} tenants here · ` : '';
@@ -143,7 +143,7 @@ const troublesAt = (nowMs) => (status) =>
     ),
   );
 
-/** A tenant: its state and owner, what to do unless that stands on top, and a row for each collection if it is open. */
+/** A tenant: its state and owner, what to do (unless the top of the page says it), and a row for each collection if it is open. */
 function tenantCard(status, nowMs, isFew) {
   const { tenant, state, headline, owner, isHere, collections } = status;
   const elsewhere = `Its collections: on the page of its owner, or by "${latest.statusCommand} --tenant ${tenant}".`;
@@ -171,7 +171,7 @@ function ownerOf(owner, nowMs) {
     : [`mirrored by ${owner.owner} for `, age(owner.since, nowMs)];
 }
 
-/** What is wrong comes first, since a narrow screen shows no more. */
+/** Columns that show what is wrong come first, because a narrow screen shows only the first columns. */
 const COLUMNS = [
   'collection',
   'sync',
@@ -332,7 +332,7 @@ filter.addEventListener('input', () => {
   history.replaceState(null, '', `?${new URLSearchParams(new FormData(filter))}`);
   if (latest !== null) show();
 });
-// It does not bubble.
+// The event does not bubble.
 main.addEventListener('toggle', () => void ask(), true);
 setInterval(() => void ask(), EVERY_MS);
 void ask();

@@ -264,7 +264,7 @@ describe.skipIf(browser === undefined || !IS_FULL)('the status page of 500 tenan
     world.board.report('redis', { why: 'it does not answer', remedy: 'See its log.' });
     const page = await open(url);
     expect(await shown(page)).toHaveLength(100);
-    expect(await page.textContent('#summary')).toContain('; of 400 more nothing is known without Redis');
+    expect(await page.textContent('#summary')).toContain('; without Redis, nothing is known of 400 more');
     world.board.report('redis', null);
     await page.waitForSelector('[data-key=t499]');
   });

@@ -116,7 +116,7 @@ describe('a problem', () => {
 
   it.each([
     ['username: u', 'registry.password is missing'],
-    ['bearerToken: t, username: u, password: p', 'registry.bearerToken is one way to log in too many'],
+    ['bearerToken: t, username: u, password: p', 'registry.bearerToken is a second way to log in'],
     ['oauth: { clientId: c }', 'registry.oauth.tokenUrl is missing'],
     [`ssl: { cert: "${PEM}" }`, 'registry.ssl.key is missing'],
   ])('of the registry is refused: %s', (settings, expected) => {
@@ -161,7 +161,7 @@ describe('a problem', () => {
       'kafka\n  brokers: [x]',
       /line 1: .*a colon and a space are missing after the key/,
     ],
-    ['a wrong indentation', 'a:\n  b: 1\n c: 2', /line 3: .*indented otherwise than its neighbours/],
+    ['a wrong indentation', 'a:\n  b: 1\n c: 2', /line 3: .*not indented like its neighbours/],
     ['a key that stands twice', 'a: 1\na: 2', /line 2: .*the same key stands above already/],
     ['a value with an @', 'a: @b', /line 1: .*needs quotes around the value/],
     ['a backslash in quotes', 'a: "C:\\x"', /line 1: .*use single quotes/],

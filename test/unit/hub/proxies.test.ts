@@ -120,7 +120,7 @@ it.each(['http', 'https'])(
     expect(wrong.remedy).toContain(`Set ${variable} to`);
     const down = await failure('127.0.0.1:1');
     expect(down.message).toBe(
-      'Cannot read /orgs: the way by the proxy http://127.0.0.1:1 failed (ECONNREFUSED)',
+      'Cannot read /orgs: the connection through the proxy http://127.0.0.1:1 failed (ECONNREFUSED)',
     );
     expect(down.remedy).toContain(`Check ${variable}`);
     expect(`${wrong.message}${wrong.remedy}${down.message}${down.remedy}`).not.toContain('S3CRET');
@@ -151,7 +151,7 @@ it('the registry is reached by a proxy, too, and a failure names it', async () =
   vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:1');
   await expect(new Registry({ url: plain }).ping()).rejects.toMatchObject({
     code: 'REGISTRY_UNREACHABLE',
-    message: expect.stringContaining('the way by the proxy http://127.0.0.1:1 failed'),
+    message: expect.stringContaining('the connection through the proxy http://127.0.0.1:1 failed'),
   });
 });
 

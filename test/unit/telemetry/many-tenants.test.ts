@@ -98,7 +98,7 @@ describe('tenants of five processes', () => {
     const { summary, needsPerson, tenants } = await shown();
     expect(tenants.slice(0, 4).map(({ tenant, headline }) => `${tenant} ${headline}`)).toEqual([
       't001 owner: no process mirrors the tenant',
-      't002 owner: its owner reports no health: a command works on it, or it is moving to another process',
+      't002 owner: its owner reports no health: a command is working on the tenant, or the tenant is moving to another process',
       't003 owner: version 9.9.9 mirrors the tenant, and this is 1.2.3',
       't019 needs a decision: 7 rows are on hold in users, for 0 s',
     ]);

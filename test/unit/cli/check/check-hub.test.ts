@@ -84,7 +84,7 @@ function filtering(selects: (afterMs: number) => readonly object[] | Script): Sc
 }
 const elsewhere: Script = ({ query }, response) =>
   sendJson(response, { users: [{ sourcedId: `${query.get('afterSourcedId') ?? ''}x` }] });
-const MISSED = /does not come when it is asked for by a time/;
+const MISSED = /does not return a listed row/;
 
 describe('check of a collection', () => {
   it.each([

@@ -51,7 +51,7 @@ it('refused parents make a full sync incomplete only if all are refused and rows
   const whyOf = (scans: ScanEvidence[], known: number) => verdictsOf(scans).ofSync({ unseen: [], known });
   expect(whyOf([whole, refused], 10).whyInconclusive).toBeNull();
   expect(whyOf([refused], 0).whyInconclusive).toBeNull();
-  expect(whyOf([refused], 10).whyInconclusive).toContain('the hub finds nothing');
+  expect(whyOf([refused], 10).whyInconclusive).toContain('the hub does not find what the rows belong to');
 });
 
 it('a short full sync is complete if known rows of the same scope make up for those not shown', () => {
