@@ -19,15 +19,16 @@ const SAMPLE_EVERY_MICROS = 250;
 
 /** The first pattern that matches the file of a function decides. */
 const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
-  [/\/src\/(hub\/hub-answer|core\/lossless-json)\.ts$/, 'json'],
+  [/\/src\/(hub\/hub-answer|core\/rows\/lossless-json)\.ts$/, 'json'],
+  [/\/src\/core\/(rows\/(?!row-changes)|avro\/avro-writer)/, 'read+hash'],
+  [/\/src\/(core\/)?absences\//, 'chains'],
   [
-    /\/src\/core\/(row-reader|field-readers|timestamps|avro-writer|content-hash|json-text|raw-json|mapping|unreadable-row)\.ts$/,
-    'read+hash',
+    /\/src\/core\/avro\/value-codec\.ts$|\/node_modules\/(avsc|@kafkajs\/confluent-schema-registry)\//,
+    'avro',
   ],
-  [/\/src\/((core\/)?absences\/|core\/absence-change\.ts)/, 'chains'],
-  [/\/src\/core\/value-codec\.ts$|\/node_modules\/(avsc|@kafkajs\/confluent-schema-registry)\//, 'avro'],
   [/\/src\/state\/|\/node_modules\/(ioredis|@ioredis|redis-parser|standard-as-callback|denque)\//, 'index'],
-  [/\/src\/(sync|table|source|core)\//, 'sync'],
+  // What writes texts for Avro and for Kafka counts for its caller.
+  [/\/src\/(sync|table|source|core\/(?!avro\/))/, 'sync'],
   [/\/src\/log\/|\/node_modules\/kafkajs\//, 'kafka'],
   [/\/src\/hub\/|\/node_modules\/(undici|cockatiel)\//, 'http'],
 ];
