@@ -64,8 +64,9 @@ export const APPROVE = ownerRequest({
     if (refusal !== null) throw refusal;
     const { rows, collections: list } = waiting;
     const chosen = parts.map(({ digest, rows: bits }) => {
-      const lists = list.map(({ collection, keys }) => ({
+      const lists = list.map(({ collection, keys, misses }) => ({
         collection,
+        misses,
         keys: chosenOf(keys, bits[collection] ?? ''),
       }));
       return { digest, lists: lists.filter(({ keys }) => keys.length > 0) };

@@ -1,5 +1,6 @@
 import type { CollectionName } from '../../model/collections.ts';
 import { isMostOf, isNearlyAllOf } from './guard.ts';
+import type { MissingKeys } from './missing.ts';
 import { digestOf, type WaitingRows } from './waiting-list.ts';
 
 /** The school of each published row, by collection and key; null: the row names none. */
@@ -14,13 +15,15 @@ export interface PartRows {
   readonly known: number;
   /** Published rows of the collection, the missing ones included. */
   readonly knownOfAll: number;
+  /** When each of the keys was first missed. */
+  readonly misses: MissingKeys;
   /** When the oldest was first missed, ms since the epoch. */
   readonly sinceMs: number;
 }
 
 /** Rows that a person approves together, because they probably left the hub by one event. */
 export interface Part {
-  /** Identifies the rows of the part. */
+  /** Identifies the rows of the part, and this loss of them. */
   readonly digest: string;
   /** The school that has lost these rows; null: the part has the other missing rows of one collection. */
   readonly school: string | null;
@@ -95,7 +98,7 @@ function rowsOf(
     (oldest, key) => Math.min(oldest, misses.get(key)?.sinceMs ?? oldest),
     Number.POSITIVE_INFINITY,
   );
-  return { collection, ...counts, sinceMs };
+  return { collection, misses, ...counts, sinceMs };
 }
 
 function partOf(school: string | null, collections: readonly PartRows[]): Part {

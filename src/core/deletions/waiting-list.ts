@@ -63,9 +63,14 @@ export function isOtherOnHold(
   );
 }
 
-/** A digest (12 hex digits) of rows that wait; it depends on collections and keys alone. */
-export function digestOf(list: readonly Pick<WaitingRows, 'collection' | 'keys'>[]): string {
-  const named = list.map(({ collection, keys }) => [collection, ...[...keys].sort()]);
-  const text = JSON.stringify(named.sort((one, other) => ((one[0] ?? '') < (other[0] ?? '') ? -1 : 1)));
+/**
+ * A digest (12 hex digits) of rows that wait, and of when each was first missed: an approval of rows that came back, and went
+ * missing again, approves nothing.
+ */
+export function digestOf(list: readonly Pick<WaitingRows, 'collection' | 'keys' | 'misses'>[]): string {
+  const lines = list.flatMap(({ collection, keys, misses }) =>
+    keys.map((key) => JSON.stringify([collection, key, misses.get(key)?.sinceMs])),
+  );
+  const text = lines.sort().join('\n');
   return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_CHARACTERS);
 }

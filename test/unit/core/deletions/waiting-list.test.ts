@@ -25,16 +25,18 @@ it('the list of a tenant has all missing rows of collections on hold, and the co
   expect(waitingList([lost])).toMatchObject([{ keys: [], isLost: true }]);
 });
 
-it('the digest depends on collections and keys alone, not on their order', () => {
-  const digest = (users: string, orgs: string) => {
+it('the digest depends on collections, keys and when they were first missed, not on their order', () => {
+  const digest = (users: string, orgs: string, sinceMs = 1) => {
     const all = Object.entries({ users, orgs }).map(([name, keys]) => ({
-      collection: name,
+      collection: name as Of['collection'],
       keys: keys.split(''),
+      misses: new Map(keys.split('').map((key) => [key, { sinceMs, times: 2 }])),
     }));
-    return [all, all.toReversed()].map((lists) => digestOf(lists as Parameters<typeof digestOf>[0]));
+    return [all, all.toReversed()].map((lists) => digestOf(lists));
   };
   const all = [digest('ab', 'c'), digest('ba', 'c'), digest('abc', ''), digest('a', 'bc')].flat();
   expect(all[0]).toMatch(/^[0-9a-f]{12}$/);
   expect(new Set(all).size).toBe(3);
   expect(new Set(all.slice(0, 4)).size).toBe(1);
+  expect(all).not.toContain(digest('ab', 'c', 2)[0]);
 });
