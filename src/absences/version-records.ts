@@ -1,5 +1,5 @@
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
-import type { ReadableRow, RowReader } from '../core/rows/decoded-row.ts';
+import type { ReadableRow } from '../core/rows/decoded-row.ts';
 import { inForce, type LoggedValue } from '../core/in-force.ts';
 import { isFramed } from '../log/registry/framing.ts';
 import type { LoggedRecord, TenantLog } from '../log/log.ts';
@@ -74,11 +74,11 @@ export class VersionRecords {
   }
 
   #take(versionId: string, bytes: Buffer): void {
-    const { reader, decodeVersion } = this.#absences;
-    const { body } = decodeKept(keptInForce(this.#absences, bytes));
-    const value = decodeVersion(body);
+    const { reader } = this.#absences;
+    const value = inForce(reader, decodeKept(bytes)).value as AbsenceVersionValue;
     // The row in the index may still be from another mapping.
-    this.#records.set(versionId, { value, body, hash: reader.hashOf?.(value) ?? null });
+    const hash = reader.hashOf?.(value) ?? null;
+    this.#records.set(versionId, { value, body: reader.encode(value), hash });
   }
 
   /**
@@ -126,25 +126,24 @@ export class VersionRecords {
 
   /** The bytes that keep a record in the index while it waits. */
   kept(versionId: string): Buffer {
-    return encodeKept(this.#absences.reader, this.get(versionId).body);
+    const { mapping = null } = this.#absences.reader;
+    return encodeKept({ value: this.get(versionId).value, mapping });
   }
 }
 
 /** The bytes that keep a record, as the mapping in force leaves it (invariant 12). */
-export function keptInForce({ reader, decodeVersion }: TenantAbsences, bytes: Buffer): Buffer {
-  const { mapping, body } = decodeKept(bytes);
-  if (reader.mapping == null || mapping === reader.mapping) return bytes;
-  const { value } = inForce(reader, { value: decodeVersion(body), mapping });
-  return encodeKept(reader, reader.encode(value));
+export function keptInForce({ reader }: Pick<TenantAbsences, 'reader'>, bytes: Buffer): Buffer {
+  const kept = decodeKept(bytes);
+  const { mapping = null } = reader;
+  if (mapping === null || kept.mapping === mapping) return bytes;
+  return encodeKept({ value: inForce(reader, kept).value, mapping });
 }
 
-/* kept := length of the mapping's id (1 byte) · that id · Avro body */
-function encodeKept(reader: Pick<RowReader, 'mapping'>, body: Buffer): Buffer {
-  const mapping = Buffer.from(reader.mapping ?? '', 'utf8');
-  return Buffer.concat([Buffer.from([mapping.length]), mapping, body]);
+/** JSON, because a later version of Rollcall, with another schema, reads what this one keeps. */
+function encodeKept(kept: LoggedValue): Buffer {
+  return Buffer.from(JSON.stringify(kept));
 }
 
-function decodeKept(bytes: Buffer): { mapping: string | null; body: Buffer } {
-  const end = 1 + bytes.readUInt8();
-  return { mapping: end === 1 ? null : bytes.toString('utf8', 1, end), body: bytes.subarray(end) };
+function decodeKept(bytes: Buffer): LoggedValue {
+  return JSON.parse(bytes.toString()) as LoggedValue;
 }

@@ -17,6 +17,8 @@ export interface AvroField {
   readonly type: AvroSchema;
   readonly default?: unknown;
   readonly doc?: string | undefined;
+  /** The version that added the field to a collection; left out for a field that the first version had. */
+  readonly since?: string | undefined;
 }
 
 /** A record schema, as every topic value has one. */

@@ -1,6 +1,5 @@
 import type { CollectionSettings } from '../config.ts';
 import { type AbsenceChangeValue, createEventEncoder } from '../core/absences/event-encoder.ts';
-import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/rows/decoded-row.ts';
 import { strictFieldsOf } from '../core/rows/mapping-rules.ts';
 import { createRowReader } from '../core/rows/row-reader.ts';
@@ -57,7 +56,6 @@ function createCodecs(files: SchemaFiles) {
   return {
     progress: createValueCodec<ProgressValue>(schemaOf(files, 'progress')),
     rejects: createValueCodec<RejectValue>(schemaOf(files, 'rejects')),
-    versions: createValueCodec<AbsenceVersionValue>(schemaOf(files, 'absence-versions')),
     changes: createValueCodec<AbsenceChangeValue>(schemaOf(files, 'absence-changes')),
     encodeEvent: createEventEncoder(schemaOf(files, 'absence-changes')),
   };

@@ -171,7 +171,7 @@ function tenantAbsences(
   const { now, schedules, collections } = of;
   const reader = collections.find(({ name }) => name === 'absence-versions')?.reader;
   if (reader === undefined) return undefined;
-  const { versions, changes, encodeEvent } = compiled.codecs;
+  const { changes, encodeEvent } = compiled.codecs;
   const { drop, pseudonymise } = tenantConfig.collections['absence-versions'];
   const hidesStudent = [...drop, ...pseudonymise].includes('student');
   // One day more than configured, because the tenant's time zone counts days differently.
@@ -179,7 +179,6 @@ function tenantAbsences(
   return {
     encodeEvent,
     encodeChange: (value) => changes.toBuffer(value),
-    decodeVersion: (body) => versions.fromBuffer(body),
     decode: (framed, topics) => registry.decode(framed, topics),
     reader,
     absentSinceMs: () => (hidesStudent ? null : now() - days * DAY_MS),

@@ -1,5 +1,4 @@
 import type { AbsenceChangeValue, EncodeEvent } from '../core/absences/event-encoder.ts';
-import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/rows/decoded-row.ts';
 import type { UnmetSettings } from '../core/rows/unmet-settings.ts';
 import type { GuardLimits } from '../core/deletions/guard.ts';
@@ -72,8 +71,6 @@ export interface TenantAbsences {
   readonly encodeEvent: EncodeEvent;
   /** Encodes an event with its records. */
   readonly encodeChange: (value: AbsenceChangeValue) => Buffer;
-  /** Decodes an unframed body of `absence-versions`. */
-  readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
   /** Decodes a framed value of these topics, of any version of their schemas. */
   readonly decode: (framed: Buffer, topics: readonly TopicSuffix[]) => Promise<unknown>;
   /** The reader of `absence-versions`. */

@@ -47,13 +47,14 @@ export function mappingDigest(mapping: RowMapping): Buffer {
 /**
  * Compiles the content hash: SHA-256 over the mapping's digest and the Avro body of the value. In that body,
  * `dateLastModified`, ignored fields, and `href`s at any depth are null; sets are in the order of the bytes of their
- * elements; and the additional fields are canonical JSON text, without those names.
- * Every field of the schema is in the body, even if it is null: a new field changes the hash of every row
- * (docs/architecture.md, "A field of a collection").
+ * elements; and the additional fields are canonical JSON text, without those names. A field that a later version of the
+ * schema has added is not in that body: it stays among the additional fields, so that no hash changes.
  */
 export function createContentHash(schema: AvroRecord, mapping: RowMapping): ContentHash {
   const without = new Set([...NEVER_CONTENT, ...mapping.ignore]);
-  const fields = schema.fields.filter(({ name }) => name !== 'additionalFields');
+  const fields = schema.fields.filter(
+    ({ name, since }) => name !== 'additionalFields' && since === undefined,
+  );
   const write = createWriter(fields, { without, withoutWithin: HREF_ONLY, sets: SET_FIELDS });
   const prefix = mappingDigest(mapping);
   const contentOf = intoOneBuffer<{ value: object; additional: readonly AdditionalField[] }>(

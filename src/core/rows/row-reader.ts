@@ -42,6 +42,8 @@ export interface RowReaderOptions extends Partial<RowMapping> {
 interface FieldRule {
   /** Null for a field that the schema does not have. */
   readonly read: FieldReader | null;
+  /** A later version has added it to the schema: it stays among the additional fields, too. */
+  readonly isAdded: boolean;
   readonly drop: boolean;
   readonly mask: boolean;
   readonly strict: StrictField | null;
@@ -79,7 +81,9 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const encodeShared = intoOneBuffer(createWriter(schema.fields));
   const rawRow = createRawRow(hubSchema);
   const known = new Set(
-    hubSchema.fields.map(({ name }) => name).filter((name) => name !== 'additionalFields'),
+    hubSchema.fields.flatMap(({ name, since }) =>
+      name === 'additionalFields' || since !== undefined ? [] : name,
+    ),
   );
 
   function read(row: unknown): DecodedRow {
@@ -156,12 +160,12 @@ function createFill(
       const typed = rule.read === null ? MISFIT : rule.read(raw);
       if (typed !== MISFIT) {
         draft.value[name] = typed;
-        if (!notes.lossy) continue;
+        if (!notes.lossy && !rule.isAdded) continue;
       } else if (rule.strict !== null) {
         (draft.problems ??= []).push(`\`${name}\` cannot be read as ${rule.strict.shape}`);
         continue;
       }
-      (draft.additional ??= []).push({ name, raw, known: rule.read !== null });
+      (draft.additional ??= []).push({ name, raw, known: rule.read !== null && !rule.isAdded });
     }
     if (draft.additional === null) return;
     const text = additionalText(draft.additional);
@@ -203,11 +207,15 @@ function compileRules(
   const readers = compileFieldReaders(options.schema, notes);
   const strict = new Map((options.strictFields ?? []).map((field) => [field.name, field]));
   const names = new Set([...readers.keys(), ...mapping.drop, ...mapping.pseudonymise]);
+  const added = new Set(
+    options.schema.fields.flatMap(({ name, since }) => (since === undefined ? [] : name)),
+  );
   return new Map(
     [...names].map((name) => [
       name,
       {
         read: readers.get(name) ?? null,
+        isAdded: added.has(name),
         drop: mapping.drop.includes(name),
         mask: mapping.pseudonymise.includes(name),
         strict: strict.get(name) ?? null,

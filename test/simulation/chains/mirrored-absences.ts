@@ -86,7 +86,6 @@ export class MirroredAbsences {
     return {
       encodeEvent,
       encodeChange: (value) => changeCodec.toBuffer(value),
-      decodeVersion: (body) => versionCodec.fromBuffer(body),
       decode: decodeFramed,
       reader: mapping.reader,
       absentSinceMs: () => this.absentSinceMs(mapping),

@@ -21,12 +21,7 @@ import type { Completion } from '../../../src/table/collection-progress.ts';
 import type { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import type { View } from '../../../src/table/table.ts';
 import type { TenantAbsences } from '../../../src/table/tenant.ts';
-import {
-  changeCodec,
-  decodeFramed,
-  encodeEvent,
-  versionCodec,
-} from '../../simulation/chains/chain-codecs.ts';
+import { changeCodec, decodeFramed, encodeEvent } from '../../simulation/chains/chain-codecs.ts';
 import { withOther } from '../../simulation/parts/with-other.ts';
 import { absencesReader } from '../core/support/rows.ts';
 import { madeCollection, madeSync } from '../pipeline/support/made-collection.ts';
@@ -52,7 +47,6 @@ class ViewedTable {
     const absences = {
       reader,
       encodeEvent,
-      decodeVersion: (body: Buffer) => versionCodec.fromBuffer(body),
       decode: decodeFramed,
       absentSinceMs: () => 0,
       forgetAfterMs: 30 * 24 * 3_600_000,
