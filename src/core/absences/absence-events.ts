@@ -1,5 +1,5 @@
 import type { AbsenceStep, Published } from './absence-entry.ts';
-import { mayBeOne, membersOf, type Version, type VersionList, type VersionLists } from './version-lists.ts';
+import { mayBeOne, type Version, type VersionList, type VersionLists } from './version-lists.ts';
 
 export interface EventsInput {
   /**
@@ -20,7 +20,11 @@ interface Plan {
   /** The version published last. */
   readonly last: Version | null;
   readonly tail: Version | null;
+  /** No version is current. */
   readonly isOver: boolean;
+  /** It is over, and `absence-changes` has a null for it: nothing of it is published. */
+  readonly staysForgotten: boolean;
+  /** Something is still unknown: the absence stays open, and its end waits. */
   isBlocked: boolean;
 }
 
@@ -48,33 +52,32 @@ export class AbsenceEvents {
 
   #publishNew(list: VersionList): Plan {
     const { mode, lacking } = this.#input;
-    const before = list.published;
-    const last = before === null ? null : (this.#lists.versions.get(before.versionId) ?? null);
-    const fresh: Version[] = [];
-    let isLacking = false;
-    let isAwaiting = false;
-    for (const version of membersOf(list)) isLacking ||= lacking.has(version.id);
-    for (let version = last === null ? list.first : last.after; version !== null; version = version.after) {
-      if (version.state === 'awaited' && mode === 'page') isAwaiting = true;
-      if (isAwaiting) break;
-      if (version.state === 'present') fresh.push(version);
-    }
-    const tail = tailOf(list);
+    const { members, published: before } = list;
+    const position = members.findIndex(({ id }) => id === before?.versionId);
+    const last = members[position] ?? null;
+    const later = members.slice(position + 1);
+    const awaited = mode === 'page' ? later.findIndex(({ state }) => state === 'awaited') : -1;
+    const isAwaiting = awaited >= 0;
+    const known = isAwaiting ? later.slice(0, awaited) : later;
+    const fresh = known.filter(({ state }) => state === 'present');
+    const isLacking = members.some(({ id }) => lacking.has(id));
+    // The version published last has left the hub, and no new one follows it.
     const isLost = last !== null && !isEnd(last) && fresh.length === 0;
-    const isLeftBehind = isLost && tail?.namesSuccessor === true;
-    const isOver = tail === null || tail.isDeleted || tail.isContinued || isLeftBehind;
-    const isForgottenAndOver = before?.step === 0 && isOver;
-    // The absence was deleted, and stays deleted, so the end of the sync would publish nothing.
-    const isOverAlready = before?.isDeleted === true && isOver && tail?.state === 'present';
-    // A version that left the hub waits for the end of the sync.
-    const isBlocked = isLacking || isAwaiting || (isLost && !isOverAlready && mode === 'page');
-    if (!isLacking && !isForgottenAndOver) for (const { id } of fresh) this.#emit(list, id, 'HUB');
-    return { list, before, last, tail, isOver, isBlocked };
+    // The last version that is at the hub, or that left the hub while it was deleted or continued: in that case, no older version
+    // becomes current again.
+    const tail = members.findLast(isEnd) ?? null;
+    const isOver = tail === null || tail.isDeleted || tail.isContinued || (isLost && tail.namesSuccessor);
+    const staysForgotten = isOver && before?.step === 0;
+    // The end of the sync would publish nothing.
+    const staysDeleted = isOver && before?.isDeleted === true && tail?.state === 'present';
+    const isBlocked = isLacking || isAwaiting || (isLost && !staysDeleted && mode === 'page');
+    if (!isLacking && !staysForgotten) for (const { id } of fresh) this.#emit(list, id, 'HUB');
+    return { list, before, last, tail, isOver, staysForgotten, isBlocked };
   }
 
   #finish(plan: Plan): void {
-    const { list, before } = plan;
-    if (!plan.isBlocked && !(before?.step === 0 && plan.isOver)) this.#end(plan);
+    const { list } = plan;
+    if (!plan.isBlocked && !plan.staysForgotten) this.#end(plan);
     if (!plan.isBlocked && this.#dropIfEmpty(list)) return;
     list.isOpen = plan.isBlocked;
     if (plan.isBlocked) this.#noteWaiting(list);
@@ -121,14 +124,16 @@ export class AbsenceEvents {
     else if (current?.state === 'present') this.shown.set(list.key, current.id);
   }
 
-  #noteWaiting({ published, first }: VersionList): void {
+  #noteWaiting({ published, members }: VersionList): void {
     // The version published last waits, too, because its deletion may follow.
-    const last = published === null ? null : (this.#lists.versions.get(published.versionId) ?? null);
-    for (let version = last ?? first; version !== null; version = version.after as Version) {
-      if (version === last && published?.isDeleted === true) continue;
-      if (version.state !== 'present') continue;
-      this.stillWaiting.add(version.id);
-      if (this.#input.changed.has(version.id)) this.waiting.push(version.id);
+    const from = Math.max(
+      0,
+      members.findIndex(({ id }) => id === published?.versionId),
+    );
+    for (const { id, state } of members.slice(from)) {
+      if (state !== 'present' || (id === published?.versionId && published.isDeleted)) continue;
+      this.stillWaiting.add(id);
+      if (this.#input.changed.has(id)) this.waiting.push(id);
     }
   }
 
@@ -140,7 +145,7 @@ export class AbsenceEvents {
   ): void {
     const { published } = list;
     const { isDeletion = false, mergedInto = null } = how;
-    if (published === null) list.key = oldestPresent(list)?.id ?? list.key;
+    if (published === null) list.key = list.members.find(({ state }) => state === 'present')?.id ?? list.key;
     const isPrevious = published !== null && published.step > 0 && published.versionId !== versionId;
     const step = (published?.step ?? 0) + 1;
     this.steps.push({
@@ -156,7 +161,7 @@ export class AbsenceEvents {
   }
 
   #dropIfEmpty(list: VersionList): boolean {
-    for (const { state } of membersOf(list)) if (state === 'present') return false;
+    if (list.members.some(({ state }) => state === 'present')) return false;
     this.#lists.all.delete(list);
     if (list.published !== null && list.published.step > 0) {
       this.ended.push(list.key);
@@ -174,21 +179,6 @@ function operationAfter(published: Published | null): AbsenceStep['operation'] {
 /** If a version left the hub before its event, there is no record of it any more that a deletion could show. */
 function lastAtHub(tail: Version | null, published: Published): string {
   return tail?.state === 'present' ? tail.id : published.versionId;
-}
-
-function oldestPresent(list: VersionList): Version | null {
-  for (const version of membersOf(list)) if (version.state === 'present') return version;
-  return null;
-}
-
-/**
- * The last version that is at the hub, or that left the hub while it was deleted or continued. In the second case, an
- * older version does not become current again.
- */
-function tailOf(list: VersionList): Version | null {
-  let tail: Version | null = list.last;
-  while (tail !== null && !isEnd(tail)) tail = tail.before;
-  return tail;
 }
 
 function isEnd({ state, isDeleted, isContinued }: Version): boolean {

@@ -1,6 +1,6 @@
 import type { AbsenceEntry, AbsenceStep, Member, VersionRow } from './absence-entry.ts';
 import { AbsenceEvents, type EventsInput } from './absence-events.ts';
-import { membersOf, VersionLists, type VersionList } from './version-lists.ts';
+import { VersionLists, type VersionList } from './version-lists.ts';
 
 export interface DeriveInput {
   readonly mode: EventsInput['mode'];
@@ -115,9 +115,9 @@ function changesOf(
  * the version published last.
  */
 function bounded(list: VersionList): Member[] {
-  let excess = list.size - MEMBERS_AT_MOST;
+  let excess = list.members.length - MEMBERS_AT_MOST;
   const members: Member[] = [];
-  for (const { id, state, isDeleted, isContinued, hasRefusedLink, namesSuccessor } of membersOf(list)) {
+  for (const { id, state, isDeleted, isContinued, hasRefusedLink, namesSuccessor } of list.members) {
     excess -= 1;
     if (excess >= 0 && id !== list.key && id !== list.published?.versionId) continue;
     members.push({ id, state, isDeleted, isContinued, hasRefusedLink, namesSuccessor });

@@ -4,17 +4,14 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** A member of a list during a derivation. */
 export interface Version extends Writable<Member> {
-  before: Version | null;
-  after: Version | null;
   list: VersionList;
 }
 
 /** An absence during a derivation. */
 export interface VersionList extends Writable<Omit<AbsenceEntry, 'members'>> {
   key: string;
-  first: Version;
-  last: Version;
-  size: number;
+  /** Oldest first. */
+  members: Version[];
 }
 
 const NEW = { isDeleted: false, isContinued: false, hasRefusedLink: false, namesSuccessor: false } as const;
@@ -39,10 +36,10 @@ export class VersionLists {
   /** Links to awaited versions that turned out to be another student's. `by` names the record with the link. */
   readonly #links: { by: string; before: string; after: string }[] = [];
 
-  load(key: string, entry: AbsenceEntry): void {
-    let list: VersionList | null = null;
-    for (const member of entry.members) list = this.#append(list, member, { key, ...entry });
-    if (list !== null) this.all.add(list);
+  load(key: string, { members, ...entry }: AbsenceEntry): void {
+    const list: VersionList = { key, ...entry, members: [] };
+    for (const [position, member] of members.entries()) this.#add({ ...member, list }, position);
+    this.all.add(list);
   }
 
   /** Places all versions before it follows any link: otherwise the joins would depend on the order of the rows. */
@@ -65,26 +62,17 @@ export class VersionLists {
     }
   }
 
-  #append(list: VersionList | null, member: Member, entry: Omit<AbsenceEntry, 'members'> & { key: string }) {
-    const version = { ...member, before: list?.last ?? null, after: null } as unknown as Version;
+  #add(version: Version, position: number): void {
     this.versions.set(version.id, version);
-    if (list === null) {
-      const { key, student, published, isOpen, continuedBy } = entry;
-      list = { key, student, published, isOpen, continuedBy, first: version, last: version, size: 1 };
-    } else {
-      list.last.after = version;
-      list.last = version;
-      list.size += 1;
-    }
-    version.list = list;
-    return list;
+    version.list.members.splice(position, 0, version);
   }
 
   #begin({ id, student }: VersionRow): Version {
-    const entry = { key: id, student, published: null, isOpen: false, continuedBy: null };
-    const list = this.#append(null, { id, state: 'present', ...NEW }, entry);
+    const list = { key: id, student, published: null, isOpen: false, continuedBy: null, members: [] };
+    const version: Version = { id, state: 'present', ...NEW, list };
+    this.#add(version, 0);
     this.all.add(list);
-    return list.first;
+    return version;
   }
 
   /** Whether the version is now a member of an absence of its student. */
@@ -111,15 +99,14 @@ export class VersionLists {
   }
 
   /** An awaited version turned out to be another student's. The records of its neighbours had named it. */
-  #takeOut({ id, list, before, after }: Version): void {
-    if (before === null) list.first = after as Version;
-    else before.after = after;
-    if (after === null) list.last = before as Version;
-    else after.before = before;
-    list.size -= 1;
+  #takeOut(version: Version): void {
+    const { id, list } = version;
+    const position = list.members.indexOf(version);
+    const [before, after] = [list.members[position - 1], list.members[position + 1]];
+    list.members.splice(position, 1);
     this.versions.delete(id);
-    if (before !== null) this.#links.push({ by: before.id, before: before.id, after: id });
-    if (after !== null) this.#links.push({ by: after.id, before: id, after: after.id });
+    if (before !== undefined) this.#links.push({ by: before.id, before: before.id, after: id });
+    if (after !== undefined) this.#links.push({ by: after.id, before: id, after: after.id });
   }
 
   #follow({ id, replaces, replacedBy }: VersionRow): void {
@@ -137,10 +124,9 @@ export class VersionLists {
     const after = this.versions.get(b);
     if (before === undefined) return after !== undefined && this.#await(a, after, 'before');
     if (after === undefined) return this.#await(b, before, 'after');
-    if (before.after === after) return true;
     const [one, two] = [before.list, after.list];
-    const isFree = before.after === null && after.before === null;
-    if (one !== two && isFree && mayBeOne(one.student, two.student)) {
+    if (one.members[one.members.indexOf(before) + 1] === after) return true;
+    if (one !== two && isLast(before) && isFirst(after) && mayBeOne(one.student, two.student)) {
       const isNew = one.published === null || two.published === null;
       if (isNew && !isPlaceholder(before) && !isPlaceholder(after)) {
         this.#join(one, two);
@@ -153,7 +139,7 @@ export class VersionLists {
 
   #refuse(before: Version, after: Version): void {
     const [one, two] = [before.list, after.list];
-    const isReplaced = before.after === null && before.state === 'present' && after.state === 'present';
+    const isReplaced = isLast(before) && before.state === 'present' && after.state === 'present';
     if (one !== two && isReplaced) {
       before.isContinued = true;
       // The records of one child must not reveal the records of another.
@@ -169,31 +155,18 @@ export class VersionLists {
   }
 
   #await(id: string, beside: Version, side: 'before' | 'after'): boolean {
-    if (beside[side] !== null) return false;
+    if (side === 'before' ? !isFirst(beside) : !isLast(beside)) return false;
     const { list } = beside;
-    const version: Version = { id, state: 'awaited', ...NEW, before: null, after: null, list };
-    this.versions.set(id, version);
-    beside[side] = version;
-    if (side === 'before') {
-      version.after = beside;
-      list.first = version;
-    } else {
-      version.before = beside;
-      list.last = version;
-    }
-    list.size += 1;
+    this.#add({ id, state: 'awaited', ...NEW, list }, side === 'before' ? 0 : list.members.length);
     return true;
   }
 
   #join(one: VersionList, two: VersionList): void {
-    const keepsOne = one.published !== null || (two.published === null && one.size >= two.size);
+    const isOneLonger = one.members.length >= two.members.length;
+    const keepsOne = one.published !== null || (two.published === null && isOneLonger);
     const [kept, lost] = keepsOne ? [one, two] : [two, one];
-    for (const version of membersOf(lost)) version.list = kept;
-    one.last.after = two.first;
-    two.first.before = one.last;
-    kept.first = one.first;
-    kept.last = two.last;
-    kept.size = one.size + two.size;
+    for (const version of lost.members) version.list = kept;
+    kept.members = one.members.concat(two.members);
     kept.student ??= lost.student;
     kept.continuedBy ??= lost.continuedBy;
     this.all.delete(lost);
@@ -203,12 +176,12 @@ export class VersionLists {
   }
 }
 
-/** Oldest first. */
-export function* membersOf({ first, last }: VersionList): Generator<Version> {
-  for (let version: Version | null = first; version !== null; version = version.after) {
-    yield version;
-    if (version === last) return;
-  }
+function isFirst(version: Version): boolean {
+  return version.list.members[0] === version;
+}
+
+function isLast(version: Version): boolean {
+  return version.list.members.at(-1) === version;
 }
 
 function isPlaceholder({ state, hasRefusedLink }: Version): boolean {
