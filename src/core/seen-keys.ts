@@ -45,40 +45,35 @@ export class SeenKeys {
 
   /** True when the key is new. */
   add(key: string): boolean {
-    return this.#addWords(highOf(key, this.#seed), Fingerprints.lowOf(key, this.#seed));
+    return this.#addWords(fingerprint(key, this.#seed), Fingerprints.lowOf(key, this.#seed));
   }
 
   has(key: string): boolean {
-    return this.#hasWords(highOf(key, this.#seed), Fingerprints.lowOf(key, this.#seed));
+    return this.#hasWords(fingerprint(key, this.#seed), Fingerprints.lowOf(key, this.#seed));
   }
 
-  #addWords(high: number, low: number): boolean {
-    if (!this.#insert(high, low)) return false;
-    if (this.#size > (this.#slots.length / 2) * MAX_LOAD) this.#grow();
-    return true;
+  /** Where these words are, or the free slot where they belong. */
+  #slotOf(high: number, low: number): number {
+    const slots = this.#slots;
+    const mask = slots.length / 2 - 1;
+    let slot = low & mask;
+    while (slots[slot * 2 + 1] !== 0 && (slots[slot * 2] !== high || slots[slot * 2 + 1] !== low))
+      slot = (slot + 1) & mask;
+    return slot;
   }
 
   #hasWords(high: number, low: number): boolean {
-    const slots = this.#slots;
-    const mask = slots.length / 2 - 1;
-    for (let slot = low & mask; ; slot = (slot + 1) & mask) {
-      if (slots[slot * 2 + 1] === 0) return false;
-      if (slots[slot * 2] === high && slots[slot * 2 + 1] === low) return true;
-    }
+    return this.#slots[this.#slotOf(high, low) * 2 + 1] !== 0;
   }
 
-  #insert(high: number, low: number): boolean {
-    const slots = this.#slots;
-    const mask = slots.length / 2 - 1;
-    for (let slot = low & mask; ; slot = (slot + 1) & mask) {
-      if (slots[slot * 2 + 1] === 0) {
-        slots[slot * 2] = high;
-        slots[slot * 2 + 1] = low;
-        this.#size += 1;
-        return true;
-      }
-      if (slots[slot * 2] === high && slots[slot * 2 + 1] === low) return false;
-    }
+  #addWords(high: number, low: number): boolean {
+    const slot = this.#slotOf(high, low);
+    if (this.#slots[slot * 2 + 1] !== 0) return false;
+    this.#slots[slot * 2] = high;
+    this.#slots[slot * 2 + 1] = low;
+    this.#size += 1;
+    if (this.#size > (this.#slots.length / 2) * MAX_LOAD) this.#grow();
+    return true;
   }
 
   #grow(): void {
@@ -87,7 +82,7 @@ export class SeenKeys {
     this.#size = 0;
     for (let index = 0; index < old.length; index += 2) {
       const low = old[index + 1] ?? 0;
-      if (low !== 0) this.#insert(old[index] ?? 0, low);
+      if (low !== 0) this.#addWords(old[index] ?? 0, low);
     }
   }
 }
@@ -114,7 +109,7 @@ export class Fingerprints {
   static of(keys: readonly string[], seed: number): Fingerprints {
     const words = new Uint32Array(keys.length * 2);
     keys.forEach((key, at) => {
-      words[at * 2] = highOf(key, seed | 0);
+      words[at * 2] = fingerprint(key, seed | 0);
       words[at * 2 + 1] = Fingerprints.lowOf(key, seed | 0);
     });
     return new Fingerprints(seed | 0, words);
@@ -151,7 +146,7 @@ export class Fingerprints {
 
   /** The position of a key; -1 if it is not there. */
   indexOf(key: string): number {
-    const high = highOf(key, this.seed);
+    const high = fingerprint(key, this.seed);
     const low = Fingerprints.lowOf(key, this.seed);
     const { words } = this;
     for (let at = 0; at < words.length; at += 2)
@@ -163,10 +158,6 @@ export class Fingerprints {
     for (let at = 1; at < this.words.length; at += 2) if (!test(this.words[at] ?? 0)) return false;
     return true;
   }
-}
-
-function highOf(key: string, seed: number): number {
-  return fingerprint(key, seed);
 }
 
 /** MurmurHash3 (32 bit, public domain) over UTF-16 code units. */
