@@ -25,7 +25,7 @@ import type { OutgoingRecord } from '../log/log.ts';
 import type { Source } from '../source/source.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
 import { changelogOf } from './changelog-of-index.ts';
-import { forgetting, renderAbsences, type AbsenceTenant } from './render-absences.ts';
+import { absenceRemoval, renderAbsences, type AbsenceTenant } from './render-absences.ts';
 import { VersionRecords } from './version-records.ts';
 
 /** At most this many open absences are settled in one transaction. */
@@ -292,7 +292,7 @@ export class AbsenceView implements View {
     const { transactionId, firstRecord } = table.staged.next;
     const entries = await this.#index.load(table.lookUpCommitted, absenceIds);
     const records = absenceIds.map((absenceId, at) =>
-      forgetting({ tenantId, absenceId, id: `${transactionId}-${firstRecord + at}` }),
+      absenceRemoval('absence-changes', { tenantId, absenceId, id: `${transactionId}-${firstRecord + at}` }),
     );
     const changes = absenceIds.flatMap((key): IndexChange[] => {
       const entry = entries.get(key);

@@ -6,6 +6,7 @@ import { encodeAbsence, operationOf } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/rows/content-hash.ts';
 import { changeHeaders, ownHeaders, REMOVED, TopicHeaders, type ChangeKind } from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';
+import type { DerivedCollection } from '../model/collections.ts';
 import type { IndexChange } from '../state/index-store.ts';
 import type { Tenant, TenantAbsences } from '../table/tenant.ts';
 import type { Derived, RecordPlace } from '../table/staged-batch.ts';
@@ -125,12 +126,17 @@ class Rendering implements Rendered {
   hide(absenceId: string): void {
     this.tally.hidden += 1;
     this.changes.push({ area: 'absent', key: absenceId, value: null });
-    this.records.push(hiding({ tenantId: this.#tenant.tenantId, absenceId, id: this.#nextId() }));
+    this.#remove('absences', absenceId);
   }
 
   forget(absenceId: string): void {
     this.tally.forgotten += 1;
-    this.records.push(forgetting({ tenantId: this.#tenant.tenantId, absenceId, id: this.#nextId() }));
+    this.#remove('absence-changes', absenceId);
+  }
+
+  #remove(topic: DerivedCollection, absenceId: string): void {
+    const { tenantId } = this.#tenant;
+    this.records.push(absenceRemoval(topic, { tenantId, absenceId, id: this.#nextId() }));
   }
 
   #noteStudent({ student }: AbsenceVersionValue): void {
@@ -149,14 +155,11 @@ interface Removal {
   readonly id: string;
 }
 
-/** The tombstone that removes an absence from `absences`. */
-export function hiding({ tenantId, absenceId, id }: Removal): OutgoingRecord {
-  const headers = changeHeaders({ tenantId, topic: 'absences', id, kind: 'deleted', ...REMOVED });
-  return { topic: 'absences', key: absenceId, body: null, headers };
-}
-
-/** The tombstone that removes an absence's key from `absence-changes`. */
-export function forgetting({ tenantId, absenceId, id }: Removal): OutgoingRecord {
-  const headers = changeHeaders({ tenantId, topic: 'absence-changes', id, kind: 'deleted', ...REMOVED });
-  return { topic: 'absence-changes', key: absenceId, body: null, headers };
+/** The tombstone that removes an absence from a topic. */
+export function absenceRemoval(
+  topic: DerivedCollection,
+  { tenantId, absenceId, id }: Removal,
+): OutgoingRecord {
+  const headers = changeHeaders({ tenantId, topic, id, kind: 'deleted', ...REMOVED });
+  return { topic, key: absenceId, body: null, headers };
 }

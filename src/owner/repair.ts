@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { COLLECTIONS } from '../model/collections.ts';
-import { hiding } from '../absences/render-absences.ts';
+import { absenceRemoval } from '../absences/render-absences.ts';
 import { isShown } from '../core/absences/absence-entry.ts';
 import { decodeEntry } from '../core/absences/entry-codec.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
@@ -73,7 +73,11 @@ async function hideUnknown({ tenant, writers }: OwnerWork, keys: readonly string
     });
     for (let from = 0; from < unknown.length; from += HIDDEN_AT_ONCE) {
       const some = unknown.slice(from, from + HIDDEN_AT_ONCE);
-      await publish(some.map((absenceId) => (id) => hiding({ tenantId: tenant.tenantId, absenceId, id })));
+      await publish(
+        some.map(
+          (absenceId) => (id) => absenceRemoval('absences', { tenantId: tenant.tenantId, absenceId, id }),
+        ),
+      );
     }
   });
 }

@@ -1,4 +1,4 @@
-import { forgetting, hiding } from '../absences/render-absences.ts';
+import { absenceRemoval } from '../absences/render-absences.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import { DERIVED_COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import type { Tenant } from '../table/tenant.ts';
@@ -43,7 +43,12 @@ export async function resetAbsences(
     for (let from = 0; from < keys.length; from += REMOVED_AT_ONCE) {
       const id = runtime.randomId();
       const some = keys.slice(from, from + REMOVED_AT_ONCE);
-      await commit(some.map((key, at) => removalOf(tenantId, { topic, key, id: `${id}-${at}` })));
+      const removals = some.map((key, at) =>
+        topic === STATE_TOPIC
+          ? { topic, key, body: null, headers: {} }
+          : absenceRemoval(topic, { tenantId, absenceId: key, id: `${id}-${at}` }),
+      );
+      await commit(removals);
     }
   }
   await commit([], { absenceState: STATE_COMPLETE, decisions: [decision] });
@@ -63,13 +68,4 @@ async function liveKeys(log: Tenant['log'], topic: TopicSuffix, signal: AbortSig
     signal,
   });
   return [...keys];
-}
-
-function removalOf(
-  tenantId: string,
-  { topic, key, id }: { topic: TopicSuffix; key: string; id: string },
-): OutgoingRecord {
-  if (topic === STATE_TOPIC) return { topic, key, body: null, headers: {} };
-  const removal = { tenantId, absenceId: key, id };
-  return topic === 'absences' ? hiding(removal) : forgetting(removal);
 }
