@@ -172,11 +172,3 @@ it.each([
     expect(await mirror.since(settled)).toEqual([]);
   },
 );
-
-it('lost absences need no decision where all their topics are recreated: they begin with a first load', async () => {
-  await lose('absence-versions', 'absences', 'absence-changes', 'absence-state');
-  expect(await restarted()).toEqual(WELL);
-  await expectSound();
-  const again = loggedChanges(await mirror.records('absence-changes'));
-  expect(again.filter(({ snapshot }) => !snapshot)).toEqual([]);
-});

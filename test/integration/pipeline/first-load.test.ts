@@ -1,11 +1,18 @@
-import { expect, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { openMirror, startTestHub } from '../support/mirror.ts';
-import { readTopics } from '../support/stack-kafka.ts';
+import { readTopics, withAdmin } from '../support/stack-kafka.ts';
 
 it('the first load equals the hub in every collection, publishes each key once, and rejects nothing', async () => {
   const hub = await startTestHub({ students: 40, seed: 3 });
   await using _ = { [Symbol.asyncDispose]: () => hub.stop() };
   const { district } = hub;
+  // Requests have the ids of classes in paths, records in keys.
+  const [student] = district.ids('students');
+  for (const id of ['a|b', 'a%7Cb', 'a/b?c', 'æ ø', '%']) {
+    district.put('classes', { sourcedId: id, title: id });
+    const [user, of] = [{ sourcedId: student }, { sourcedId: id }];
+    district.put('enrollments', { sourcedId: `${id}:student`, role: 'student', user, class: of });
+  }
   await using mirror = await openMirror({
     hub,
     // Schedules come from the Core API and have tests of their own.
@@ -18,7 +25,11 @@ it('the first load equals the hub in every collection, publishes each key once, 
   const collections = mirror.parts.collections.map(({ name }) => name);
   expect(collections).toHaveLength(17);
   expect(await mirror.differences()).toEqual({});
-  const records = await readTopics([...collections, 'rejects'].map((name) => mirror.topic(name)));
+  const topics = [...collections, 'rejects'].map((name) => mirror.topic(name));
+  const { topics: described } = await withAdmin((admin) => admin.fetchTopicMetadata({ topics }));
+  const leaders = described.flatMap(({ partitions }) => partitions.map(({ leader }) => leader));
+  expect(new Set(leaders).size).toBe(inject('stack').replicationFactor);
+  const records = await readTopics(topics);
   expect(new Set(records.map(({ topic, key }) => `${topic} ${key}`)).size).toBe(records.length);
   expect(records.filter(({ topic }) => topic === mirror.topic('rejects'))).toEqual([]);
   // The comparison finds differences.

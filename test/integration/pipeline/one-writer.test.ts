@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import type { KafkaConnections } from '../../../src/log/wire/kafka-connections.ts';
 import { assemble } from '../../../src/session/assemble.ts';
@@ -32,18 +32,15 @@ interface Hooks {
   readonly fences?: () => Promise<void>;
   /** Comes before the nth transaction that any producer begins from now on. */
   readonly begins?: (nth: number) => Promise<void> | undefined;
-  /** Stands for the nth commit. */
-  readonly commits?: (nth: number, commit: () => Promise<void>) => Promise<void>;
 }
 
 /** Hooks what the producers of one process ask of the coordinator, at their connections. */
-function hook(kafka: KafkaConnections, { fences, begins, commits = (_, commit) => commit() }: Hooks): void {
+function hook(kafka: KafkaConnections, { fences, begins }: Hooks): void {
   let begun = 0;
-  let committed = 0;
   let isInTransaction = false;
   const ask = kafka.ask.bind(kafka);
   kafka.ask = async <Answer>(...asked: Parameters<KafkaConnections['ask']>): Promise<Answer> => {
-    const { name, options } = askedFor(asked[1]);
+    const { name } = askedFor(asked[1]);
     if (name === 'InitProducerId') await fences?.();
     if (name === 'AddPartitionsToTxn' && !isInTransaction) {
       isInTransaction = true;
@@ -51,10 +48,7 @@ function hook(kafka: KafkaConnections, { fences, begins, commits = (_, commit) =
       await begins?.(begun);
     }
     if (name === 'EndTxn') isInTransaction = false;
-    if (options['transactionResult'] !== true) return ask<Answer>(...asked);
-    committed += 1;
-    await commits(committed, async () => void (await ask(...asked)));
-    return {} as Answer;
+    return ask<Answer>(...asked);
   };
 }
 
@@ -74,50 +68,6 @@ function startedBeside({ configText }: Mirror) {
   const logger = createLogger({ level: 'fatal', destination: { write: () => undefined } });
   return assemble(config, { logger, emit: () => undefined });
 }
-
-it.each<[string, (options: { mirror: Mirror; commit: () => Promise<void> }) => Promise<void>]>([
-  [
-    'takes effect but whose answer is lost',
-    async ({ commit }) => {
-      await commit();
-      throw new Error('the connection broke before the answer came');
-    },
-  ],
-  ['never reaches the broker', () => Promise.reject(new Error('the connection broke'))],
-  [
-    'comes after its producer was fenced',
-    async ({ mirror, commit }) => {
-      await fence(mirror);
-      await commit();
-    },
-  ],
-])('a commit that %s causes nothing to be lost or published twice', async (_, act) => {
-  await using mirror = await openMirror(OPTIONS);
-  // The first is the take-over; a load has at least one.
-  const commits: Hooks['commits'] = (nth, commit) => (nth === 2 ? act({ mirror, commit }) : commit());
-  hook(mirror.assembly.kafka, { commits });
-  const complete = (): Set<string> =>
-    new Set(
-      mirror.events.flatMap((event) =>
-        event.type === 'sync-ended' && event.outcome === 'complete' ? [event.collection] : [],
-      ),
-    );
-  {
-    await using _ = mirror.run();
-    await vi.waitFor(() => expect(complete()).toEqual(new Set(COLLECTIONS)), 60_000);
-  }
-  const failures = mirror.events.filter(({ type }) => type === 'session-failed');
-  expect(failures).toMatchObject([{ error: { code: 'KAFKA_OUTCOME_UNKNOWN' } }]);
-  await mirror.restart();
-  const ends = await mirror.ends();
-  expect(await mirror.differences()).toEqual({});
-  for (const collection of COLLECTIONS) {
-    expect(await keysPublishedTwice(mirror, collection)).toEqual([]);
-    expect(await mirror.problemsOfIndex(collection)).toEqual([]);
-  }
-  await mirror.full();
-  expect(await mirror.since(ends)).toEqual([]);
-});
 
 it('an older process does not fence a newer one: it loses the ownership', async () => {
   await using older = await openMirror(OPTIONS);

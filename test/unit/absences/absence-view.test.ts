@@ -7,6 +7,7 @@ import { decodeEntry } from '../../../src/core/absences/entry-codec.ts';
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import type { ReadableRow } from '../../../src/core/rows/decoded-row.ts';
 import type { KeyedRow } from '../../../src/core/rows/row-changes.ts';
+import { SeenKeys } from '../../../src/core/seen-keys.ts';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import { frame } from '../../../src/log/registry/framing.ts';
 import type { LoggedRecord, OutgoingRecord, TenantLog } from '../../../src/log/log.ts';
@@ -131,7 +132,7 @@ class ViewedTable {
   ): Promise<ActiveSync['stats']> {
     const writer = await this.writer;
     const readVersion = writer.readVersion();
-    const sync = madeSync(mode, { readVersion });
+    const sync = madeSync(mode, { readVersion, seen: new SeenKeys(1) });
     await writer.accept(sync, { rows: rows.map(keyed), readVersion });
     await writer.remove(sync, 'rows', gone);
     await writer.flush(sync, completion);
@@ -198,6 +199,23 @@ test('an absence whose list changes in the transaction that would forget it is f
   await table.end([], ['v1']);
   await table.end();
   expect(await table.entryOf('v1')).toEqual({ states: ['gone', 'present'], step: 0 });
+});
+
+test('a deletion met by an incremental sync waits for a full sync, unless its absence is live', async () => {
+  const table = new ViewedTable();
+  const over = [version('a!'), version('c<b!')];
+  expect(await table.page(over)).toMatchObject({ rowsOver: 2 });
+  await table.page([version('live'), version('late>late2')]);
+  await table.page([version('live2<live!'), version('late2!')]);
+  expect(table.story.toSorted()).toEqual([
+    'late/1 CREATED late',
+    'late/2 REPLACED late2',
+    'late/3 DELETED late2',
+    'live/1 CREATED live',
+    'live/2 REPLACED live2',
+    'live/3 DELETED live2',
+  ]);
+  expect(await table.page(over, [], 'FULL')).toMatchObject({ rowsOver: 0, rowsCreated: 2 });
 });
 
 test('an index with a damaged entry is made again', async () => {
