@@ -68,14 +68,14 @@ export class VersionRecords {
     const kept = waiting.length === 0 ? [] : await this.#table.lookUpCommitted('bodies', waiting);
     for (const [at, id] of waiting.entries()) {
       const bytes = kept[at] ?? null;
-      if (bytes !== null) this.#take(id, bytes);
+      if (bytes !== null) this.#take(id, decodeKept(bytes));
     }
     return new Set(lacking.filter((id) => !this.has(id)));
   }
 
-  #take(versionId: string, bytes: Buffer): void {
+  #take(versionId: string, logged: LoggedValue): void {
     const { reader } = this.#absences;
-    const value = inForce(reader, decodeKept(bytes)).value as AbsenceVersionValue;
+    const value = inForce(reader, logged) as AbsenceVersionValue;
     // The row in the index may still be from another mapping.
     const hash = reader.hashOf?.(value) ?? null;
     this.#records.set(versionId, { value, body: reader.encode(value), hash });
@@ -110,18 +110,10 @@ export class VersionRecords {
     });
     for (const { topic, records } of places) {
       for (const { framed, mapping } of records.values()) {
-        const value = (await this.#absences.decode(framed, [topic])) as object | null;
-        if (value !== null) this.#add({ value, mapping }, lacking);
+        const value = (await this.#absences.decode(framed, [topic])) as AbsenceVersionValue | null;
+        if (value !== null && lacking.has(value.sourcedId)) this.#take(value.sourcedId, { value, mapping });
       }
     }
-  }
-
-  #add(logged: LoggedValue, lacking: ReadonlySet<string>): void {
-    if (!lacking.has((logged.value as AbsenceVersionValue).sourcedId)) return;
-    const found = inForce(this.#absences.reader, logged);
-    const value = found.value as AbsenceVersionValue;
-    const body = this.#absences.reader.encode(value);
-    this.#records.set(value.sourcedId, { value, body, hash: found.hash });
   }
 
   /** The bytes that keep a record in the index while it waits. */
@@ -136,7 +128,7 @@ export function keptInForce({ reader }: Pick<TenantAbsences, 'reader'>, bytes: B
   const kept = decodeKept(bytes);
   const { mapping = null } = reader;
   if (mapping === null || kept.mapping === mapping) return bytes;
-  return encodeKept({ value: inForce(reader, kept).value, mapping });
+  return encodeKept({ value: inForce(reader, kept), mapping });
 }
 
 /** JSON, because a later version of Rollcall, with another schema, reads what this one keeps. */

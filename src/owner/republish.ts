@@ -134,7 +134,7 @@ function eventInForce(
   event: AbsenceChangeValue,
   mapping: string | null,
 ): AbsenceChangeValue {
-  const masked = (value: object): object => inForce(reader, { value, mapping }).value;
+  const masked = (value: object): object => inForce(reader, { value, mapping });
   const { version, previousVersion } = event;
   return {
     ...event,

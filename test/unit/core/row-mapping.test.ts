@@ -121,21 +121,20 @@ it('a value written under another or an unknown mapping has the value and hash o
   const fresh = readable(masked.read(ROW));
   for (const mapping of ['another', null]) {
     const found = inForce(masked, { ...logged(plain), mapping });
-    expect(found.hash).toEqual(fresh.hash);
-    expect(JSON.stringify(found.value)).toBe(JSON.stringify({ ...fresh.value }));
+    expect(masked.hashOf?.(found)).toEqual(fresh.hash);
+    expect(JSON.stringify(found)).toBe(JSON.stringify({ ...fresh.value }));
   }
   // one pseudonymised under another key is masked a second time
   const other = logged(absencesReader({ ...MASK, pseudonymiseKey: 'another key of sixteen' }));
-  expect(inForce(masked, other).value).not.toMatchObject({ student: other.value['student'] });
+  expect(inForce(masked, other)).not.toMatchObject({ student: other.value['student'] });
 });
 
 it('a value stays as it is under its own mapping, and under a mapping that takes nothing out', () => {
   const record = logged(masked);
-  for (const reader of [masked, plain])
-    expect(inForce(reader, record)).toEqual({ value: record.value, hash: null });
+  for (const reader of [masked, plain]) expect(inForce(reader, record)).toEqual(record.value);
 });
 
 it('a value that cannot be decoded again is reduced to its id', () => {
   const value = { ...logged(plain).value, fromTime: null };
-  expect(inForce(masked, { value, mapping: null }).value).toEqual({ sourcedId: 'absence-1' });
+  expect(inForce(masked, { value, mapping: null })).toEqual({ sourcedId: 'absence-1' });
 });
