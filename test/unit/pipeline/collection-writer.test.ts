@@ -79,37 +79,6 @@ function beginSync(
   return sync;
 }
 
-it('a stale page does not bring back what was removed after its request', async () => {
-  const { writer, published, load } = await bench();
-  await load(row('a', 'x'), row('b', 'x'));
-  const [full, incremental] = [beginSync(writer, 'FULL'), beginSync(writer)];
-  const readVersion = writer.readVersion();
-  await writer.remove(full, 'rows', ['a']);
-  await writer.flush(full);
-  await writer.accept(incremental, { rows: [row('a', 'x')], readVersion });
-  await writer.flush(incremental);
-  expect(published().at(-1)).toEqual(['a', null]);
-  for (const sync of [full, incremental]) writer.end(sync);
-  // Nothing of this is kept for the syncs that begin later.
-  const page = { rows: [row('b', 'y')], readVersion: 0 };
-  expect(await writer.accept(beginSync(writer), page)).toMatchObject({ stale: 0, updated: 1 });
-});
-
-it('neither a row that another sync has read nor an unknown one is removed', async () => {
-  const { writer, published, accept, load } = await bench();
-  await load(row('a', 'x'), row('b', 'x'));
-  const full = beginSync(writer, 'FULL');
-  const { keys: candidates, count } = await unseen(writer, full);
-  expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
-  const incremental = beginSync(writer);
-  await accept(incremental, row('a', 'x'));
-  await writer.remove(full, 'rows', [...candidates, 'nobody']);
-  await writer.flush(full);
-  expect(published().slice(2)).toEqual([['b', null]]);
-  expect(full.stats.rowsRemoved).toBe(1);
-  expect(writer.known.rows).toBe(1);
-});
-
 it('a new row does not hide that another one has vanished, and an unreadable one counts as present', async () => {
   for (const other of [row('c', 'x'), unreadable('c', 'bad')]) {
     const { writer, accept, load, published } = await bench();
