@@ -40,7 +40,6 @@ function worker(prepare: (tenantId: string) => Promise<void>, ids: readonly stri
   /** At each leave of the group, which tenants had stopped. */
   const left: (readonly string[])[] = [];
   const config = { kafka: { sessionMs: 10_000 }, tenants: ids.map((id) => ({ id })) };
-  const rejoin = vi.fn<() => void>();
   let onChanged: (change: ConfigChange) => void = () => undefined;
   let group: Parameters<NonNullable<WorkerOptions['join']>>[0] | null = null;
   const assign = (tenants: readonly string[], moved: readonly string[] = []): void =>
@@ -75,7 +74,7 @@ function worker(prepare: (tenantId: string) => Promise<void>, ids: readonly stri
     join: (events) => {
       group = events;
       assign(ids);
-      return { rejoin, leave: async () => void left.push([...stopped]) };
+      return { rejoin: () => undefined, leave: async () => void left.push([...stopped]) };
     },
   });
   const ended = vi.fn<(error: unknown) => void>();
@@ -95,7 +94,7 @@ function worker(prepare: (tenantId: string) => Promise<void>, ids: readonly stri
     stop.abort();
     return running;
   };
-  return { ...seen, left, rejoin, ended, others, running, assign, configure, lose, stop: end };
+  return { ...seen, left, ended, others, running, assign, configure, lose, stop: end };
 }
 
 /** Makes openings that end only when the test resolves them. */
@@ -237,39 +236,6 @@ it('a tenant is mirrored for as long as it is assigned to this process', async (
   expect(served).toEqual(['t1']);
   await passes(501);
   expect(served).toEqual(['t1', 't2']);
-});
-
-it('a tenant begins again when its configuration changes, and ends when that does not name it', async () => {
-  const { served, stopped, assign, configure, rejoin } = worker(opens);
-  await passes(1_000);
-  configure(TENANTS, ['t3', 't5']);
-  await passes(100);
-  expect([stopped, served]).toEqual([
-    ['t3', 't5'],
-    [...TENANTS, 't3', 't5'],
-  ]);
-  expect(rejoin).not.toHaveBeenCalled();
-  assign(without('t5'));
-  configure(TENANTS, ['t5']);
-  configure([...without('t3'), 'new']);
-  await passes(1_000);
-  expect([stopped.slice(2), rejoin.mock.calls.length, served.slice(TENANTS.length + 2)]).toEqual([
-    ['t5', 't3'],
-    1,
-    [],
-  ]);
-  for (const ids of [
-    [...without('t3'), 'new'],
-    [...TENANTS, 'new'],
-  ]) {
-    configure(ids);
-    assign(ids);
-    await passes(100);
-  }
-  expect([stopped, served.slice(TENANTS.length + 2)]).toEqual([
-    ['t3', 't5', 't5', 't3'],
-    ['t5', 'new', 't3'],
-  ]);
 });
 
 it('a tenant that is changed and removed while it still ends its last transaction is not begun', async () => {
