@@ -8,9 +8,9 @@ export interface LoggedValue {
 }
 
 /**
- * What may be published of a value that was read back from the log, under the mapping in force (invariant 12). A value that was written
- * under another mapping is decoded again, like a row of the hub. So is a value whose mapping is unknown, because a
- * pseudonym of a pseudonym reveals nothing. A value that cannot be decoded again is reduced to its id.
+ * What may be published, under the mapping in force, of a value that was read back from the log (invariant 12). A value
+ * that was written under another mapping is decoded again, like a row of the hub. So is a value whose mapping is unknown,
+ * because a pseudonym of a pseudonym reveals nothing. A value that cannot be decoded again is reduced to its id.
  */
 export function inForce(reader: Pick<RowReader, 'mapping' | 'readAgain'>, logged: LoggedValue): object {
   const { mapping = null } = reader;
