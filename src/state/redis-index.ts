@@ -38,23 +38,6 @@ const POSITION = z.object({
 /** The condition of a write; see `scripts/write-index.lua`. */
 type Guard = { readonly field: 'transactionId' | 'replay'; readonly value: string };
 
-/** The result of one atomic read. */
-interface Found {
-  /** The requested fields of `position`. */
-  readonly fields: readonly (string | null)[];
-  /** Whether every area has the number of keys that the position records. */
-  readonly isComplete: boolean;
-  readonly isEmpty: boolean;
-  readonly rest: readonly unknown[];
-}
-
-export interface RedisIndexOptions {
-  readonly connection: RedisConnection;
-  readonly keys: CollectionKeys;
-  /** Tenant and collection, for errors. */
-  readonly name: string;
-}
-
 /** One collection's index in Redis. Layout: `redis-keys.ts`. */
 export class RedisIndex implements CollectionIndex {
   readonly #connection: RedisConnection;
@@ -63,12 +46,13 @@ export class RedisIndex implements CollectionIndex {
   readonly #areaKeys: readonly string[];
   readonly #name: string;
 
-  constructor(options: RedisIndexOptions) {
-    this.#connection = options.connection;
-    this.#keys = options.keys;
-    this.#areas = [...options.keys.areas.keys()];
-    this.#areaKeys = [...options.keys.areas.values()];
-    this.#name = options.name;
+  /** `name`: tenant and collection, for errors. */
+  constructor(connection: RedisConnection, keys: CollectionKeys, name: string) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.#areas = [...keys.areas.keys()];
+    this.#areaKeys = [...keys.areas.values()];
+    this.#name = name;
   }
 
   async position(): Promise<IndexPosition | null> {
@@ -146,7 +130,7 @@ export class RedisIndex implements CollectionIndex {
   async #read(
     fields: readonly string[],
     askMore: (commands: ChainableCommander) => unknown = () => undefined,
-  ): Promise<Found> {
+  ) {
     // MULTI costs Redis about half as much as a script with the same commands.
     const [found, ...rest] = await this.#connection.transaction((commands) => {
       commands.hmget(this.#keys.position, ...fields, ...this.#areas.map(countField));
@@ -157,6 +141,7 @@ export class RedisIndex implements CollectionIndex {
     const counts = rest.splice(0, this.#areas.length);
     return {
       fields: values,
+      /** Whether every area has the number of keys that the position records. */
       isComplete: counts.every((count, at) => values[fields.length + at] === String(count)),
       isEmpty: counts.every((count) => count === 0),
       rest,

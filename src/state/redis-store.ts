@@ -28,8 +28,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       const keys = tenantKeys(keyPrefix, tenantId);
       const deletions = new RedisDeletions(connection, keys);
       return {
-        collection: (name) =>
-          new RedisIndex({ connection, keys: keys.collection(name), name: `${tenantId}/${name}` }),
+        collection: (name) => new RedisIndex(connection, keys.collection(name), `${tenantId}/${name}`),
         deletions,
         async forget(name) {
           const { areas, position } = keys.collection(name);

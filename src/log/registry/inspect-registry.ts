@@ -8,12 +8,6 @@ import {
   type RegistryConnection,
 } from './registry-http.ts';
 
-/** A subject in the registry, compared with the schema that Rollcall would register. */
-export interface SubjectFinding {
-  readonly registered: boolean;
-  readonly problems: readonly RollcallError[];
-}
-
 /** Inspects a schema registry and changes nothing in it. */
 export function createRegistryInspection(connection: RegistryConnection) {
   const { url } = connection;
@@ -26,7 +20,8 @@ export function createRegistryInspection(connection: RegistryConnection) {
       if (!Array.isArray(answer.body)) throw notARegistry(url);
       return answer.body.length;
     },
-    async subject(subject: string, schema: object, signal: AbortSignal): Promise<SubjectFinding> {
+    /** Compares a subject in the registry with the schema that Rollcall would register. */
+    async subject(subject: string, schema: object, signal: AbortSignal) {
       const name = encodeURIComponent(subject);
       const body = JSON.stringify({ schema: JSON.stringify(schema) });
       const get = (path: string) => http({ method: 'GET', path, signal });
