@@ -23,7 +23,7 @@ const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
   [/\/src\/core\/(rows\/(?!row-changes)|avro\/avro-writer)/, 'read+hash'],
   [/\/src\/(core\/)?absences\//, 'chains'],
   [
-    /\/src\/core\/avro\/value-codec\.ts$|\/node_modules\/(avsc|@kafkajs\/confluent-schema-registry)\//,
+    /\/src\/core\/avro\/value-codec\.ts$|\/node_modules\/avsc\//,
     'avro',
   ],
   [/\/src\/state\/|\/node_modules\/(ioredis|@ioredis|redis-parser|standard-as-callback|denque)\//, 'index'],

@@ -1,5 +1,4 @@
 import { Command, InvalidArgumentError } from 'commander';
-import type { KafkaMessage } from 'kafkajs';
 import { isoTimes } from '../core/avro/iso-times.ts';
 import { jsonOrNull } from '../core/json-or-null.ts';
 import { countOf } from '../core/words.ts';
@@ -10,6 +9,7 @@ import type { Registry } from '../log/registry/registry.ts';
 import { readSchemaFiles } from '../log/registry/schema-files.ts';
 import { fetchOffsets, type TopicQuestions } from '../log/topic-offsets.ts';
 import { describeSettings } from '../log/topic-settings.ts';
+import type { FetchedRecord } from '../log/wire/fetched-batch.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import { partsOfTopic, topicName } from '../model/topic-names.ts';
@@ -149,7 +149,7 @@ async function stretchesOf(
 /** What a record says; null if it is not wanted. */
 async function readRecord(
   registry: Registry,
-  { topic, message }: { readonly topic: string; readonly message: KafkaMessage },
+  { topic, message }: { readonly topic: string; readonly message: FetchedRecord },
   { search, values }: { readonly search: IdSearch | null; readonly values: boolean },
 ): Promise<object | null> {
   const key = message.key?.toString('utf8') ?? '';
@@ -190,7 +190,7 @@ async function decoded(registry: Registry, record: { topic: string; framed: Buff
 }
 
 /** Header values as text; the last one if a name occurs several times. */
-function headersOf({ headers = {} }: KafkaMessage): Record<string, string> {
+function headersOf({ headers }: FetchedRecord): Record<string, string> {
   const texts = Object.entries(headers).flatMap(([name, value]) => {
     const last = Array.isArray(value) ? value.at(-1) : value;
     return last === undefined ? [] : [[name, last.toString('utf8')] as const];

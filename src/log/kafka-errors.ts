@@ -1,16 +1,6 @@
 import { named } from '../core/health/decisions.ts';
 import { isUntrusted, refusesOurs, RollcallError, systemCode, type ErrorCode } from '../errors.ts';
-import { innermost, MAX_CAUSES, type KafkaFailure } from './kafka-failure.ts';
-
-/** Returns a RollcallError that was thrown within kafkajs or a transaction; null when there is none. */
-function ownErrorIn(error: unknown): RollcallError | null {
-  let current = error;
-  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
-    if (current instanceof RollcallError) return current;
-    current = current.cause;
-  }
-  return null;
-}
+import { causesOf, innermost, type KafkaFailure } from './kafka-failure.ts';
 
 /**
  * Describes a failure by a text of kafkajs or a code. Other texts are not safe: a broker's answer to a login, and the
@@ -190,8 +180,9 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
  * names and protocol types, never by message text.
  */
 export function kafkaError(error: unknown, doing: string, needs: readonly Right[] = []): RollcallError {
-  const own = ownErrorIn(error);
-  if (own !== null) return own;
+  // Thrown within kafkajs or a transaction.
+  const own = causesOf(error).find((each) => each instanceof RollcallError);
+  if (own !== undefined) return own;
   const failure = innermost(error);
   const right = needs.find(({ on }) => on === DENIED[failure.type ?? '']);
   if (right !== undefined) {

@@ -1,7 +1,7 @@
 import { hasCode } from '../errors.ts';
 import { RequestFailure } from './transaction-brokers.ts';
 
-export const MAX_CAUSES = 5;
+const MOST_CAUSES = 5;
 
 export interface KafkaFailure {
   readonly name: string;
@@ -10,19 +10,19 @@ export interface KafkaFailure {
   /** The topic that the failure is about. */
   readonly topic?: string | undefined;
   readonly code?: unknown;
-  readonly cause?: unknown;
-  readonly errors?: readonly unknown[] | undefined;
 }
 
-/** Returns the innermost failure: kafkajs wraps the last retry's failure, and aggregates the failures of several topics. */
+/** Returns an error and its causes, the innermost last. */
+export function causesOf(error: unknown): readonly Error[] {
+  const found: Error[] = [];
+  for (let each = error; each instanceof Error && found.length < MOST_CAUSES; each = each.cause)
+    found.push(each);
+  return found;
+}
+
+/** Returns the failure that caused an error: what kafkajs or a request has thrown. */
 export function innermost(error: unknown): KafkaFailure {
-  let current = error as KafkaFailure;
-  for (let depth = 0; depth < MAX_CAUSES; depth += 1) {
-    const cause = (current?.cause ?? current?.errors?.[0]) as KafkaFailure | undefined;
-    if (cause === undefined || cause === null || typeof cause !== 'object') break;
-    current = cause;
-  }
-  return current ?? { name: 'Error', message: String(error) };
+  return causesOf(error).at(-1) ?? { name: 'Error', message: String(error) };
 }
 
 const CONNECTION_FAILURES = new Set([

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KafkaMessage } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { partitionName } from '../model/topic-names.ts';
-import { committedRecords, type FetchedPartition } from './wire/fetched-batch.ts';
+import { committedRecords, type FetchedPartition, type FetchedRecord } from './wire/fetched-batch.ts';
 import { typeOf, wholeRequest } from './wire/kafka-broker.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { byTopic, earliestOffset, type TopicQuestions } from './topic-offsets.ts';
@@ -15,7 +14,7 @@ export interface Stretch extends TopicPartition {
 }
 
 /** Messages within a stretch; never none. */
-type ReadMessages = TopicPartition & { readonly messages: readonly KafkaMessage[] };
+type ReadMessages = TopicPartition & { readonly messages: readonly FetchedRecord[] };
 
 export interface ReadOptions {
   readonly kafka: TopicQuestions;

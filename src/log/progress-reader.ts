@@ -1,9 +1,9 @@
-import type { KafkaMessage } from 'kafkajs';
 import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import { outdatesIndex, type DecisionRecord, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
 import { isFramed } from './registry/framing.ts';
+import type { FetchedRecord } from './wire/fetched-batch.ts';
 import type { KafkaConnections } from './wire/kafka-connections.ts';
 import { readStretches } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
@@ -21,6 +21,9 @@ import { fetchOffsets } from './topic-offsets.ts';
 
 /** Stands for an owner whose record cannot be decoded: it exists and is not this process. */
 const UNREADABLE_OWNER = 'an owner that cannot be read';
+
+/** What is used of a record in `progress`. */
+type LoggedMessage = Pick<FetchedRecord, 'key' | 'value' | 'headers' | 'offset' | 'timestamp'>;
 
 /** Decodes a framed value of `progress`. Throws {@link UndecodableRecord}, `REGISTRY_…`. */
 export type DecodeProgress = (framed: Buffer) => Promise<ProgressValue>;
@@ -59,7 +62,7 @@ export class LoggedTenant {
     return { owner, progress: this.progress, transactionIds: this.transactionIds };
   }
 
-  async add({ key: keyBytes, value: framed, headers, offset, timestamp }: KafkaMessage): Promise<void> {
+  async add({ key: keyBytes, value: framed, headers, offset, timestamp }: LoggedMessage): Promise<void> {
     const key = String(keyBytes);
     const name = isCollectionName(key) ? key : null;
     if (framed === null) return;
@@ -112,16 +115,10 @@ export async function readKnownProgress(options: {
   signal: AbortSignal;
 }): Promise<ReadonlyMap<string, KnownProgress | null>> {
   const { kafka, registry, topicPrefix, tenantIds, signal } = options;
-  const found = new Map<string, LoggedTenant | null>();
-  const byTopic = new Map<string, LoggedTenant>();
   const topicOf = (tenantId: string): string => topicName({ topicPrefix, tenantId }, 'progress');
   const ranges = await fetchOffsets(kafka, tenantIds.map(topicOf), 'skipped');
-  for (const tenantId of tenantIds) {
-    const topic = topicOf(tenantId);
-    const logged = ranges.has(topic) ? new LoggedTenant(progressDecoder(registry)) : null;
-    found.set(tenantId, logged);
-    if (logged !== null) byTopic.set(topic, logged);
-  }
+  const decode = progressDecoder(registry);
+  const byTopic = new Map([...ranges.keys()].map((topic) => [topic, new LoggedTenant(decode)]));
   await readStretches({
     kafka,
     stretches: [...ranges].map(([topic, [range]]) => ({
@@ -136,5 +133,5 @@ export async function readKnownProgress(options: {
       for (const message of messages) await byTopic.get(topic)?.add(message);
     },
   });
-  return found;
+  return new Map(tenantIds.map((tenantId) => [tenantId, byTopic.get(topicOf(tenantId)) ?? null]));
 }

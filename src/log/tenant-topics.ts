@@ -1,9 +1,8 @@
-import type { KafkaMessage } from 'kafkajs';
 import { MAPPING_HEADER } from '../core/cloud-events.ts';
 import type { RollIntervals } from '../core/segment-rolls.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
-import { headerOf } from './wire/fetched-batch.ts';
+import type { FetchedRecord } from './wire/fetched-batch.ts';
 import type { KafkaConnections } from './wire/kafka-connections.ts';
 import { readStretches, type ReadOptions } from './kafka-reader.ts';
 import type { LoggedRecord, LogReading, TopicRange } from './log.ts';
@@ -113,9 +112,9 @@ export class TenantTopics {
   }
 }
 
-function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMessage): LoggedRecord {
-  const hash = headerOf(message, 'content-hash');
-  const mapping = headerOf(message, MAPPING_HEADER);
+function toLoggedRecord(topic: TopicSuffix, partition: number, message: FetchedRecord): LoggedRecord {
+  const hash = message.header('content-hash');
+  const mapping = message.header(MAPPING_HEADER);
   return {
     topic,
     partition,

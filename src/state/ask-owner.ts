@@ -13,9 +13,10 @@ export interface AskOwnerOptions {
   /** Called whenever the owner reports new progress. */
   readonly onProgress?: ((progress: unknown) => void) | undefined;
   readonly pollIntervalMs?: number | undefined;
-  /** How long a living owner may take to begin, ms. */
-  readonly takeWithinMs?: number | undefined;
 }
+
+/** How long a living owner may take to begin. */
+const TAKEN_WITHIN_MS = 600_000;
 
 /**
  * Sends a request to the tenant's owner and waits for the outcome. Throws `OWNERSHIP_LOST` when there is no owner, or
@@ -35,8 +36,7 @@ export async function askOwner(options: AskOwnerOptions): Promise<RequestOutcome
 }
 
 async function outcomeOf(options: AskOwnerOptions): Promise<RequestOutcome> {
-  const { coordination, tenantId, request, now, sleep, signal } = options;
-  const { pollIntervalMs = 500, takeWithinMs = 600_000 } = options;
+  const { coordination, tenantId, request, now, sleep, signal, pollIntervalMs = 500 } = options;
   const askedAtMs = now();
   let lastProgress = 'null';
   for (;;) {
@@ -46,7 +46,7 @@ async function outcomeOf(options: AskOwnerOptions): Promise<RequestOutcome> {
     if (answer !== null && answer.state !== 'taken') return withoutOwner(answer);
     if (!living) throw noOwner(tenantId);
     if (answer !== null && answer.owner !== living.owner) throw ownerEnded(tenantId);
-    if (answer === null && now() - askedAtMs > takeWithinMs) throw notTaken(tenantId, takeWithinMs);
+    if (answer === null && now() - askedAtMs > TAKEN_WITHIN_MS) throw notTaken(tenantId);
     const progress = answer?.progress ?? null;
     const text = JSON.stringify(progress);
     if (text !== lastProgress) {
@@ -75,8 +75,8 @@ function ownerEnded(tenantId: string): RollcallError {
   });
 }
 
-function notTaken(tenantId: string, takeWithinMs: number): RollcallError {
-  const seconds = Math.round(takeWithinMs / 1000);
+function notTaken(tenantId: string): RollcallError {
+  const seconds = TAKEN_WITHIN_MS / 1000;
   const what = `The process that owns ${tenantId} did not take the request up within ${seconds} s`;
   return new RollcallError('OWNER_BUSY', what, {
     remedy: '`rollcall status` shows what that process is doing. Run the command again when it is done.',

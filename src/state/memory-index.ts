@@ -91,22 +91,23 @@ export class MemoryIndex implements CollectionIndex {
   }
 
   async *keys(area: IndexArea): AsyncGenerator<readonly string[]> {
-    const staged = memberOf(this.#staged, area);
-    // The index below comes first: a key that is staged meanwhile may come twice, but cannot be missing.
-    for await (const batch of this.#base?.keys(area) ?? []) yield batch.filter((key) => !staged.has(key));
-    for (const batch of inBatches(staged))
-      yield batch.flatMap(([key, value]) => (value === null ? [] : [key]));
+    for await (const batch of this.entries(area)) yield batch.map(([key]) => key);
   }
 
   async *entries(area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
     const staged = memberOf(this.#staged, area);
+    // The index below comes first: a key that is staged meanwhile may come twice, but cannot be missing.
     for await (const batch of this.#base?.entries(area) ?? [])
       yield batch.filter(([key]) => !staged.has(key));
-    for (const batch of inBatches(staged)) {
-      yield batch.flatMap(([key, value]): IndexEntry[] =>
-        value === null ? [] : [[key, Buffer.from(value, 'latin1')]],
-      );
+    let batch: IndexEntry[] = [];
+    // As many as there are now: a Map that grows meanwhile must not make this endless.
+    for (const [key, value] of staged.entries().take(staged.size)) {
+      if (value !== null) batch.push([key, Buffer.from(value, 'latin1')]);
+      if (batch.length < ENTRIES_AT_ONCE) continue;
+      yield batch;
+      batch = [];
     }
+    yield batch;
   }
 
   async rebuild(): Promise<IndexReplay> {
@@ -190,22 +191,6 @@ export class MemoryIndex implements CollectionIndex {
       }
     }
   }
-}
-
-/** Stops after as many entries as there were at the start: a Map that grows meanwhile must not make this endless. */
-export function* inBatches<T>(values: ReadonlyMap<string, T>): Generator<readonly [string, T][]> {
-  let remaining = values.size;
-  let batch: [string, T][] = [];
-  for (const entry of values) {
-    if (remaining === 0) break;
-    remaining -= 1;
-    batch.push(entry);
-    if (batch.length === ENTRIES_AT_ONCE) {
-      yield batch;
-      batch = [];
-    }
-  }
-  if (batch.length > 0) yield batch;
 }
 
 function copyOf(position: IndexPosition): IndexPosition {

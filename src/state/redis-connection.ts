@@ -1,4 +1,4 @@
-import { Cluster } from 'ioredis';
+import { Cluster, type ChainableCommander } from 'ioredis';
 import { RollcallError } from '../errors.ts';
 import { jitteredPauseMs, type Backoff } from '../backoff.ts';
 import { PackedCommand, type RedisArgument } from './packed-command.ts';
@@ -11,8 +11,6 @@ export interface RedisConnectionOptions extends RedisServers {
   readonly commandTimeoutMs?: number | undefined;
   /** How long connecting may take, ms. */
   readonly connectTimeoutMs?: number | undefined;
-  /** 0 to 1; spreads reconnections. */
-  readonly random?: (() => number) | undefined;
 }
 
 /** Fields of a hash that a step of a scan looks at. */
@@ -37,7 +35,7 @@ export class RedisConnection {
   #trouble: Error | null = null;
 
   constructor(options: RedisConnectionOptions) {
-    const { commandTimeoutMs = 10_000, connectTimeoutMs = 5_000, random = Math.random } = options;
+    const { commandTimeoutMs = 10_000, connectTimeoutMs = 5_000 } = options;
     this.address = addressOf(options);
     this.#connectTimeoutMs = connectTimeoutMs;
     const ofServer = {
@@ -56,7 +54,7 @@ export class RedisConnection {
         return isReplica;
       },
     } as const;
-    const pauseMs = (attempt: number) => jitteredPauseMs(RECONNECTIONS, attempt, random);
+    const pauseMs = (attempt: number) => jitteredPauseMs(RECONNECTIONS, attempt, Math.random);
     this.#client = createRedisClient(options, ofServer, pauseMs);
     this.#client.on('error', (error: Error) => this.#note(error));
     // ioredis says in the end only that no Sentinel helped.
@@ -84,18 +82,28 @@ export class RedisConnection {
     keys: readonly string[],
     ...args: readonly (readonly RedisArgument[])[]
   ): Promise<number> {
-    const count = keys.length;
     return this.run(async (client) => {
-      try {
-        return Number(
-          await client.sendCommand(new PackedCommand('EVALSHA', keys, [script.sha1, count], keys, ...args)),
-        );
-      } catch (error) {
+      const send = async (command: 'EVAL' | 'EVALSHA', source: string): Promise<unknown> =>
+        client.sendCommand(new PackedCommand(command, keys, [source, keys.length], keys, ...args));
+      const reply = await send('EVALSHA', script.sha1).catch((error: unknown) => {
         if (replyCode(error) !== 'NOSCRIPT') throw error;
-        return Number(
-          await client.sendCommand(new PackedCommand('EVAL', keys, [script.source, count], keys, ...args)),
-        );
-      }
+        return send('EVAL', script.source);
+      });
+      return Number(reply);
+    });
+  }
+
+  /** Runs commands in one atomic step, and returns the values of their replies. */
+  transaction(ask: (commands: ChainableCommander) => unknown): Promise<readonly unknown[]> {
+    return this.run(async (client) => {
+      const commands = client.multi();
+      ask(commands);
+      const replies = await commands.exec();
+      if (replies === null) throw new Error('Redis discarded a transaction');
+      return replies.map(([error, value]) => {
+        if (error !== null) throw error;
+        return value;
+      });
     });
   }
 

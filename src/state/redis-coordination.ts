@@ -75,10 +75,9 @@ export class RedisCoordination implements Coordination {
         remedy: 'Wait until it has handled some of them; `rollcall status` shows what it is doing.',
       });
     }
-    await this.#connection.run(async (client) => {
-      const added = client.multi().rpush(requests, JSON.stringify(request)).pexpire(requests, LIST_KEPT_MS);
-      for (const [error] of (await added.exec()) ?? []) if (error !== null) throw error;
-    });
+    await this.#connection.transaction((commands) =>
+      commands.rpush(requests, JSON.stringify(request)).pexpire(requests, LIST_KEPT_MS),
+    );
   }
 
   async cancel(tenantId: string, request: OwnerRequest): Promise<void> {

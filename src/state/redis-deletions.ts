@@ -44,11 +44,10 @@ export class RedisDeletions implements DeletionMemory {
     const { keys, ...sync } = missing;
     const pairs = [SYNC_FIELD, JSON.stringify(sync)];
     for (const [each, { sinceMs, times }] of keys) pairs.push(KEY_PREFIX + each, `${sinceMs} ${times}`);
-    await this.#connection.run(async (client) => {
-      const multi = client.multi().unlink(key);
+    await this.#connection.transaction((commands) => {
+      commands.unlink(key);
       for (let at = 0; at < pairs.length; at += FIELDS_AT_ONCE * 2)
-        multi.hset(key, ...pairs.slice(at, at + FIELDS_AT_ONCE * 2));
-      for (const [error] of (await multi.exec()) ?? []) if (error !== null) throw error;
+        commands.hset(key, ...pairs.slice(at, at + FIELDS_AT_ONCE * 2));
     });
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ChainableCommander } from 'ioredis';
 import { z } from 'zod';
 import { jsonOrNull } from '../core/json-or-null.ts';
@@ -15,7 +16,6 @@ import {
   type IndexValues,
 } from './index-store.ts';
 import type { RedisArgument } from './packed-command.ts';
-import type { RedisClient } from './redis-client.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { countField, type CollectionKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
@@ -38,27 +38,6 @@ const POSITION = z.object({
 /** The condition of a write; see `scripts/write-index.lua`. */
 type Guard = { readonly field: 'transactionId' | 'replay'; readonly value: string };
 
-type Reply = readonly [error: Error | null, value: unknown];
-
-/** The result of one atomic read. */
-interface Found {
-  /** The requested fields of `position`. */
-  readonly fields: readonly (string | null)[];
-  /** Whether every area has the number of keys that the position records. */
-  readonly isComplete: boolean;
-  readonly isEmpty: boolean;
-  readonly rest: readonly unknown[];
-}
-
-export interface RedisIndexOptions {
-  readonly connection: RedisConnection;
-  readonly keys: CollectionKeys;
-  /** Tenant and collection, for errors. */
-  readonly name: string;
-  /** Returns a random token, different for each replay. */
-  readonly newToken: () => string;
-}
-
 /** One collection's index in Redis. Layout: `redis-keys.ts`. */
 export class RedisIndex implements CollectionIndex {
   readonly #connection: RedisConnection;
@@ -66,15 +45,14 @@ export class RedisIndex implements CollectionIndex {
   readonly #areas: readonly IndexArea[];
   readonly #areaKeys: readonly string[];
   readonly #name: string;
-  readonly #newToken: () => string;
 
-  constructor(options: RedisIndexOptions) {
-    this.#connection = options.connection;
-    this.#keys = options.keys;
-    this.#areas = [...options.keys.areas.keys()];
-    this.#areaKeys = [...options.keys.areas.values()];
-    this.#name = options.name;
-    this.#newToken = options.newToken;
+  /** `name`: tenant and collection, for errors. */
+  constructor(connection: RedisConnection, keys: CollectionKeys, name: string) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.#areas = [...keys.areas.keys()];
+    this.#areaKeys = [...keys.areas.values()];
+    this.#name = name;
   }
 
   async position(): Promise<IndexPosition | null> {
@@ -88,8 +66,8 @@ export class RedisIndex implements CollectionIndex {
 
   async lookup(area: IndexArea, keys: readonly string[], expected: string | null): Promise<IndexValues> {
     const key = memberOf(this.#keys.areas, area);
-    const { fields, isComplete, isEmpty, rest } = await this.#read(['transactionId'], (multi) =>
-      askValues(multi, key, keys),
+    const { fields, isComplete, isEmpty, rest } = await this.#read(['transactionId'], (commands) =>
+      askValues(commands, key, keys),
     );
     const [transactionId] = fields;
     const isThere = expected === null ? !transactionId && isEmpty : transactionId === expected && isComplete;
@@ -127,7 +105,7 @@ export class RedisIndex implements CollectionIndex {
   }
 
   async #beginReplay(from: string): Promise<IndexReplay> {
-    const token = this.#newToken();
+    const token = randomUUID();
     const args = [token, from, ...this.#areas.map(countField)];
     const begun = await this.#connection.script(SCRIPTS.beginReplay, this.#scriptKeys(), args);
     if (begun !== 1) throw indexDiverged(this.#name);
@@ -141,8 +119,7 @@ export class RedisIndex implements CollectionIndex {
       },
       lookup: async (area, keys) => {
         const key = memberOf(this.#keys.areas, area);
-        const ask = (client: RedisClient) => askValues(client.pipeline(), key, keys).exec();
-        return valuesIn(repliesIn(await this.#connection.run(ask)));
+        return valuesIn(await this.#connection.transaction((commands) => askValues(commands, key, keys)));
       },
       entries: (area) => this.entries(area),
       finish: async (position) => this.#write(guard, position, []),
@@ -152,19 +129,19 @@ export class RedisIndex implements CollectionIndex {
   /** Reads fields of the position, the sizes of all areas, and the values of further commands, in one atomic step. */
   async #read(
     fields: readonly string[],
-    askMore: (multi: ChainableCommander) => unknown = () => undefined,
-  ): Promise<Found> {
+    askMore: (commands: ChainableCommander) => unknown = () => undefined,
+  ) {
     // MULTI costs Redis about half as much as a script with the same commands.
-    const [found, ...rest] = await this.#connection.run(async (client) => {
-      const multi = client.multi().hmget(this.#keys.position, ...fields, ...this.#areas.map(countField));
-      for (const key of this.#areaKeys) multi.hlen(key);
-      askMore(multi);
-      return repliesIn(await multi.exec());
+    const [found, ...rest] = await this.#connection.transaction((commands) => {
+      commands.hmget(this.#keys.position, ...fields, ...this.#areas.map(countField));
+      for (const key of this.#areaKeys) commands.hlen(key);
+      askMore(commands);
     });
     const values = found as (string | null)[];
     const counts = rest.splice(0, this.#areas.length);
     return {
       fields: values,
+      /** Whether every area has the number of keys that the position records. */
       isComplete: counts.every((count, at) => values[fields.length + at] === String(count)),
       isEmpty: counts.every((count) => count === 0),
       rest,
@@ -212,24 +189,13 @@ function changeArguments(
   return { counts, entries };
 }
 
-function askValues(commands: ChainableCommander, key: string, fields: readonly string[]): ChainableCommander {
-  for (let at = 0; at < fields.length; at += LOOKUP_KEYS_AT_ONCE) {
+function askValues(commands: ChainableCommander, key: string, fields: readonly string[]): void {
+  for (let at = 0; at < fields.length; at += LOOKUP_KEYS_AT_ONCE)
     commands.hmgetBuffer(key, ...fields.slice(at, at + LOOKUP_KEYS_AT_ONCE));
-  }
-  return commands;
 }
 
 /** Reads the replies to {@link askValues}. */
 function valuesIn(replies: readonly unknown[]): IndexValues {
   const values = replies as readonly IndexValues[];
   return values.length === 1 ? (values[0] ?? []) : values.flat();
-}
-
-/** Returns the values of several replies; throws the first error among them. */
-function repliesIn(replies: readonly Reply[] | null): unknown[] {
-  if (replies === null) throw new Error('Redis discarded a transaction');
-  return replies.map(([error, value]) => {
-    if (error !== null) throw error;
-    return value;
-  });
 }

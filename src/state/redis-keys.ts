@@ -19,29 +19,19 @@ import { areasOf, type IndexArea } from './index-store.ts';
  *   {<p>}:probe:<random>     hash    exists for a moment, at the start
  */
 
-export interface CollectionKeys {
-  /** In the order of the collection's areas. */
-  readonly areas: ReadonlyMap<IndexArea, string>;
-  readonly position: string;
-  readonly missing: string;
-}
+export type TenantKeys = ReturnType<typeof tenantKeys>;
+export type CollectionKeys = ReturnType<TenantKeys['collection']>;
 
-export interface TenantKeys {
-  readonly owner: string;
-  readonly requests: string;
-  answer(requestId: string): string;
-  collection(name: CollectionName): CollectionKeys;
-}
-
-export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
+export function tenantKeys(keyPrefix: string, tenantId: string) {
   const tenant = `{${keyPrefix}:${tenantId}}`;
   return {
     owner: `${tenant}:owner`,
     requests: `${tenant}:requests`,
-    answer: (requestId) => `${tenant}:answer:${requestId}`,
-    collection(name) {
+    answer: (requestId: string) => `${tenant}:answer:${requestId}`,
+    collection(name: CollectionName) {
       const collection = `${tenant}:${name}`;
       return {
+        /** In the order of the collection's areas. */
         areas: new Map(areasOf(name).map((area) => [area, `${collection}:${area}`])),
         position: `${collection}:position`,
         missing: `${collection}:missing`,

@@ -11,27 +11,24 @@ import { SCRIPTS } from './redis-scripts.ts';
 export interface RedisStoreOptions extends RedisConnectionOptions {
   /** First part of every key. Installations that share a Redis need different prefixes. */
   readonly keyPrefix: string;
-  /** Returns a random token, different for each call. */
-  readonly newToken?: (() => string) | undefined;
 }
 
 /** Keeps the state of tenants in Redis 6.2 or later. It connects at the first use; the caller must `close` it. */
 export function createRedisStore(options: RedisStoreOptions): StateStore {
-  const { keyPrefix, newToken = randomUUID } = options;
+  const { keyPrefix } = options;
   const connection = new RedisConnection(options);
   return {
     coordination: new RedisCoordination(connection, keyPrefix),
     async ready() {
       for (const info of await connection.infos())
         requireSuitable(info, options.cluster === true, connection.address);
-      await connection.script(SCRIPTS.probe, [probeKey(keyPrefix, newToken())], []);
+      await connection.script(SCRIPTS.probe, [probeKey(keyPrefix, randomUUID())], []);
     },
     tenant(tenantId) {
       const keys = tenantKeys(keyPrefix, tenantId);
       const deletions = new RedisDeletions(connection, keys);
       return {
-        collection: (name) =>
-          new RedisIndex({ connection, keys: keys.collection(name), name: `${tenantId}/${name}`, newToken }),
+        collection: (name) => new RedisIndex(connection, keys.collection(name), `${tenantId}/${name}`),
         deletions,
         async forget(name) {
           const { areas, position } = keys.collection(name);

@@ -1,24 +1,15 @@
-import type { SchemaRegistry as RegistryClient } from '@kafkajs/confluent-schema-registry';
 import avro from 'avsc';
-import { RollcallError } from '../../errors.ts';
+import { jsonOrNull } from '../../core/json-or-null.ts';
 import type { AvroRecord } from '../../model/avro-schema.ts';
 import type { TopicSuffix } from '../../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
-import { COMPATIBILITY, createRegistryClient, LEVEL, RefusedRequest, SchemaType } from './registry-client.ts';
-import {
-  notARegistry,
-  readOnly,
-  refuseUnlessOk,
-  registeringError,
-  schemaLost,
-  statusError,
-  UndecodableRecord,
-  wrongId,
-} from './registry-errors.ts';
+import { registerSchema } from './register-schema.ts';
+import { refuseUnlessOk, schemaLost, UndecodableRecord, wrongId } from './registry-errors.ts';
 import {
   createRegistryHttp,
-  isReadOnly,
+  fieldOf,
   NOT_FOUND,
+  type RegistryAnswer,
   type RegistryConnection,
   type RegistryHttp,
 } from './registry-http.ts';
@@ -37,7 +28,6 @@ interface KnownSchema {
 export class Registry {
   readonly #url: string;
   readonly #http: RegistryHttp;
-  readonly #client: RegistryClient;
   readonly #now: () => number;
   readonly #known = new Map<number, Promise<KnownSchema>>();
   readonly #ownTypes = new Map<TopicSuffix, avro.Type>();
@@ -54,7 +44,6 @@ export class Registry {
   constructor(connection: RegistryConnection, now: () => number = Date.now) {
     this.#url = connection.url;
     this.#http = createRegistryHttp(connection);
-    this.#client = createRegistryClient(connection.url, this.#http, this.#compiled);
     this.#now = now;
   }
 
@@ -63,15 +52,9 @@ export class Registry {
    * the id. Refuses a level other than FULL_TRANSITIVE. Throws `REGISTRY_…`, `SCHEMA_INCOMPATIBLE`.
    */
   async register(subject: string, schema: AvroRecord): Promise<number> {
-    const text = JSON.stringify(schema);
     const own = this.#typeOf(schema);
     const at = { url: this.#url, subject };
-    const { id } = await this.#client
-      .register({ type: SchemaType.AVRO, schema: text }, { subject, compatibility: COMPATIBILITY[LEVEL] })
-      .catch((error: unknown) => {
-        throw registeringError(error, at);
-      });
-    if (!Number.isSafeInteger(id)) throw notARegistry(this.#url);
+    const id = await registerSchema(this.#http, at, JSON.stringify(schema));
     // A registry that lost its schemas gives their ids again: what it said of one before that is not true any more.
     if (!isSame((await this.#get(id)).type, own)) this.#known.delete(id);
     if (!isSame((await this.#get(id)).type, own)) throw wrongId(id, at);
@@ -87,8 +70,8 @@ export class Registry {
    * registered, or none, under an id in use; registers nothing.
    */
   async ping(): Promise<void> {
-    const { status } = await this.#http({ method: 'GET', path: '/subjects' });
-    refuseUnlessOk(status, { url: this.#url, what: 'the list of subjects' });
+    const answer = await this.#http({ method: 'GET', path: '/subjects' });
+    refuseUnlessOk(answer, { url: this.#url, what: 'the list of subjects' });
     const used = [...new Map([...this.#inUse.values()].map((each) => [each.place, each])).values()];
     const types = await Promise.all(used.map(({ id }) => this.#typeUnder(id)));
     const missed = used.filter(({ schema }, at) => !isSame(types[at], this.#typeOf(schema)));
@@ -112,11 +95,8 @@ export class Registry {
 
   /** Deletes a subject, softly if the registry supports it: its ids still decode. */
   async removeSubject(subject: string): Promise<void> {
-    const url = this.#url;
     const answer = await this.#http({ method: 'DELETE', path: `/subjects/${encodeURIComponent(subject)}` });
-    if (answer.status === NOT_FOUND) return;
-    if (isReadOnly(answer)) throw readOnly({ url, subject });
-    refuseUnlessOk(answer.status, { url, what: subject });
+    if (answer.status !== NOT_FOUND) refuseUnlessOk(answer, { url: this.#url, what: subject });
   }
 
   /**
@@ -167,16 +147,25 @@ export class Registry {
   }
 
   async #ask(id: number): Promise<KnownSchema> {
-    // A client caches schemas without end, so each lookup uses a new one.
-    const client = createRegistryClient(this.#url, this.#http, this.#compiled);
-    const schema = await client.getSchema(id).catch((error: unknown) => {
-      const status = error instanceof RefusedRequest ? error.status : null;
-      // Any other error of the library means that the answer is no schema.
-      if (status === NOT_FOUND || (status === null && !(error instanceof RollcallError))) return null;
+    try {
+      const answer = await this.#http({ method: 'GET', path: `/schemas/ids/${id}` });
+      if (answer.status !== NOT_FOUND) refuseUnlessOk(answer, { url: this.#url, what: 'a schema by its id' });
+      return { type: this.#typeIn(answer), askedAtMs: this.#now() };
+    } catch (error) {
       this.#known.delete(id);
-      throw status === null ? error : statusError(status, { url: this.#url, what: 'a schema by its id' });
-    });
-    return { type: schema instanceof avro.Type ? schema : null, askedAtMs: this.#now() };
+      throw error;
+    }
+  }
+
+  /** The type of the schema in an answer; null if there is none, or not in Avro. */
+  #typeIn(answer: RegistryAnswer): avro.Type | null {
+    if ((fieldOf(answer, 'schemaType') ?? 'AVRO') !== 'AVRO') return null;
+    const schema = jsonOrNull(String(fieldOf(answer, 'schema'))) as avro.Schema;
+    try {
+      return this.#compiled.get(JSON.stringify(schema)) ?? avro.Type.forSchema(schema);
+    } catch {
+      return null;
+    }
   }
 }
 

@@ -1,16 +1,20 @@
 import { promisify } from 'node:util';
 import { gunzip, zstdDecompress } from 'node:zlib';
-import type { IHeaders, KafkaMessage } from 'kafkajs';
+import type { IHeaders } from 'kafkajs';
 import lz4 from 'lz4js';
 import snappy from 'snappyjs';
 import { RollcallError } from '../../errors.ts';
 import { AT, TRANSACTIONAL } from './record-batch.ts';
 
-/** The facts about a batch that kafkajs passes on with each of its records. */
+/** What the records of a batch have in common. */
 type BatchContext = ReturnType<typeof contextOf>;
 
-export interface FetchedBatch extends Omit<BatchContext, 'magicByte'> {
-  readonly records: readonly { readonly offset: string }[];
+export interface FetchedBatch {
+  readonly records: readonly FetchedRecord[];
+  readonly lastOffset: string;
+  readonly context: BatchContext;
+  /** Its length. */
+  readonly bytes: number;
 }
 
 interface Cursor {
@@ -23,13 +27,12 @@ const CODEC = 0x07;
 const LOG_APPEND_TIME = 0x08;
 const CONTROL = 0x20;
 
-/** Decodes the first batch and returns its length too; null if it is incomplete. */
-export async function decodeBatch(bytes: Buffer): Promise<{ batch: FetchedBatch; bytes: number } | null> {
+/** Decodes the first batch; null if it is incomplete. */
+export async function decodeBatch(bytes: Buffer): Promise<FetchedBatch | null> {
   if (bytes.length < AT.records) return null;
   const end = BEFORE_LENGTH_ENDS + bytes.readInt32BE(AT.length);
   if (bytes.length < end) return null;
   const context = contextOf(bytes);
-  const first = { offset: Number(context.firstOffset), timestamp: Number(context.firstTimestamp) };
   const count = bytes.readInt32BE(AT.count);
   const codec = count === 0 ? 0 : bytes.readInt16BE(AT.attributes) & CODEC;
   const packed = bytes.subarray(AT.records, end);
@@ -37,35 +40,28 @@ export async function decodeBatch(bytes: Buffer): Promise<{ batch: FetchedBatch;
   const records: FetchedRecord[] = [];
   for (let left = count; left > 0 && cursor.at < cursor.bytes.length; left -= 1) {
     const length = readVarint(cursor);
-    records.push(new FetchedRecord(cursor.bytes, cursor.at, context, first));
+    records.push(new FetchedRecord(cursor.bytes, cursor.at, context));
     cursor.at += length;
   }
-  const { magicByte: _, ...batch } = context;
-  return { batch: { ...batch, records }, bytes: end };
+  const lastOffset = String(context.firstOffset + bytes.readInt32BE(AT.lastOffsetDelta));
+  return { records, lastOffset, context, bytes: end };
 }
 
 function contextOf(bytes: Buffer) {
   const attributes = bytes.readInt16BE(AT.attributes);
   return {
-    firstOffset: String(bytes.readBigInt64BE(AT.firstOffset)),
-    firstTimestamp: String(bytes.readBigInt64BE(AT.firstTimestamp)),
-    partitionLeaderEpoch: bytes.readInt32BE(AT.leaderEpoch),
+    firstOffset: Number(bytes.readBigInt64BE(AT.firstOffset)),
+    firstTimestamp: Number(bytes.readBigInt64BE(AT.firstTimestamp)),
+    /** ms since the epoch; null: each record has its own time. */
+    appendedAt: (attributes & LOG_APPEND_TIME) === 0 ? null : String(bytes.readBigInt64BE(AT.maxTimestamp)),
     inTransaction: (attributes & TRANSACTIONAL) !== 0,
     isControlBatch: (attributes & CONTROL) !== 0,
-    lastOffsetDelta: bytes.readInt32BE(AT.lastOffsetDelta),
     producerId: String(bytes.readBigInt64BE(AT.producerId)),
-    producerEpoch: bytes.readInt16BE(AT.producerEpoch),
-    firstSequence: bytes.readInt32BE(AT.firstSequence),
-    maxTimestamp: String(bytes.readBigInt64BE(AT.maxTimestamp)),
-    timestampType: (attributes & LOG_APPEND_TIME) === 0 ? 0 : 1,
-    magicByte: bytes.readInt8(AT.magic),
   };
 }
 
-/** A record as kafkajs' consumer passes it on. It decodes its headers only on demand. */
+/** A record as kafkajs passes it on, as far as anything reads it. It decodes its headers only on demand. */
 export class FetchedRecord {
-  readonly magicByte: number;
-  readonly attributes: number;
   /** ms since the epoch */
   readonly timestamp: string;
   readonly offset: string;
@@ -76,20 +72,13 @@ export class FetchedRecord {
   readonly #bytes: Buffer;
   readonly #headersAt: number;
 
-  /** `at`: position in `bytes` after the record's length. `first`: offset and time of the batch. */
-  constructor(
-    bytes: Buffer,
-    at: number,
-    context: BatchContext,
-    first: { offset: number; timestamp: number },
-  ) {
+  /** `at`: position in `bytes` after the record's length. */
+  constructor(bytes: Buffer, at: number, context: BatchContext) {
+    // after the attributes, of which Kafka uses none
     const cursor = { bytes, at: at + 1 };
     const timestampDelta = readVarint(cursor);
-    this.magicByte = context.magicByte;
-    this.attributes = bytes.readInt8(at);
-    this.timestamp =
-      context.timestampType === 1 ? context.maxTimestamp : String(first.timestamp + timestampDelta);
-    this.offset = String(first.offset + readVarint(cursor));
+    this.timestamp = context.appendedAt ?? String(context.firstTimestamp + timestampDelta);
+    this.offset = String(context.firstOffset + readVarint(cursor));
     this.key = readBytes(cursor);
     this.value = readBytes(cursor);
     this.isControlRecord = context.isControlBatch;
@@ -159,11 +148,6 @@ export function committedRecords({
     if (isControlRecord && key?.equals(ABORT_MARKER) === true) aborting.delete(producerId);
     return !isControlRecord && !(inTransaction && aborting.has(producerId));
   });
-}
-
-/** Returns the value of a header of a message; every message that a consumer gets is a {@link FetchedRecord}. */
-export function headerOf(message: KafkaMessage, name: string): Buffer | undefined {
-  return (message as FetchedRecord).header(name);
 }
 
 function isAt(text: string, bytes: Buffer, start: number): boolean {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { decodeBatch, type FetchedBatch } from './fetched-batch.ts';
+import { decodeBatch } from './fetched-batch.ts';
 
 const require = createRequire(import.meta.url);
 let isPatched = false;
@@ -47,7 +47,8 @@ interface Decoder {
   forward(bytes: number): void;
 }
 
-type DecodeBatch = (decoder: Decoder) => Promise<FetchedBatch>;
+/** Of what it decodes, kafkajs uses the records. */
+type DecodeBatch = (decoder: Decoder) => Promise<{ readonly records: readonly object[] }>;
 
 /**
  * Decodes what kafkajs fetches, for three reasons.
@@ -65,23 +66,11 @@ type DecodeBatch = (decoder: Decoder) => Promise<FetchedBatch>;
 function decodeInPlace(decodeByKafkaJs: DecodeBatch): DecodeBatch {
   return async (decoder) => {
     const decoded = await decodeBatch(decoder.buffer.subarray(decoder.offset));
-    if (decoded !== null) decoder.forward(decoded.bytes);
-    const batch = decoded?.batch ?? (await decodeByKafkaJs(decoder));
-    const lastOffset = String(BigInt(batch.firstOffset) + BigInt(batch.lastOffsetDelta));
-    const { records, ...batchContext } = batch;
-    if (records.at(-1)?.offset === lastOffset) return batch;
-    const end = {
-      magicByte: 2,
-      attributes: 0,
-      timestamp: batch.maxTimestamp,
-      offset: lastOffset,
-      key: null,
-      value: null,
-      headers: {},
-      isControlRecord: true,
-      batchContext,
-    };
-    return { ...batch, records: [...records, end] };
+    if (decoded === null) return decodeByKafkaJs(decoder);
+    decoder.forward(decoded.bytes);
+    const { records, lastOffset: offset, context: batchContext } = decoded;
+    if (records.at(-1)?.offset === offset) return { records };
+    return { records: [...records, { offset, key: null, value: null, isControlRecord: true, batchContext }] };
   };
 }
 

@@ -1,7 +1,9 @@
-import { describe } from 'vitest';
+import { afterAll, describe } from 'vitest';
+import { makeCertificates } from '../../integration/security/support/certificates.ts';
 import { IS_FULL } from '../../run/rounds.ts';
 import { strikeEach, type Fault } from '../support/faults.ts';
 import { startRedisCluster, type RedisCluster } from '../support/redis-cluster.ts';
+import { redisFolder } from '../support/redis-node.ts';
 import { startSentinelRedis, type SentinelRedis } from '../support/redis-sentinel.ts';
 import type { TroubledTenant } from '../support/tenant.ts';
 
@@ -76,16 +78,26 @@ const CLUSTER: readonly ClusterFault[] = [
   },
 ];
 
-describe('Sentinel', () => {
-  strikeEach<{ redis: SentinelRedis }>(SENTINEL, async (strike) => {
-    await using redis = await startSentinelRedis();
-    await strike({ redis });
-  });
+const parts = new AsyncDisposableStack();
+afterAll(() => parts.disposeAsync());
+const WITHOUT_TLS = { way: 'without TLS', certificates: undefined };
+const OVER_TLS = async () => ({
+  way: 'over TLS with client certificates',
+  certificates: await makeCertificates(await redisFolder(parts)),
 });
 
-describe('Cluster', () => {
-  strikeEach<{ redis: RedisCluster }>(CLUSTER, async (strike) => {
-    await using redis = await startRedisCluster({ replicas: IS_FULL ? 1 : 0 });
-    await strike({ redis });
+describe.each(IS_FULL ? [WITHOUT_TLS, await OVER_TLS()] : [WITHOUT_TLS])('$way', ({ certificates }) => {
+  describe('Sentinel', () => {
+    strikeEach<{ redis: SentinelRedis }>(SENTINEL, async (strike) => {
+      await using redis = await startSentinelRedis(certificates);
+      await strike({ redis });
+    });
+  });
+
+  describe('Cluster', () => {
+    strikeEach<{ redis: RedisCluster }>(CLUSTER, async (strike) => {
+      await using redis = await startRedisCluster({ replicas: IS_FULL ? 1 : 0, certificates });
+      await strike({ redis });
+    });
   });
 });

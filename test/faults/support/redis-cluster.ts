@@ -1,11 +1,10 @@
 import { vi } from 'vitest';
-import { canListen, freePort } from '../../../stack/free-port.ts';
-import { redisFolder, startRedisNode, type RedisNode } from './redis-sentinel.ts';
+import type { RedisServers } from '../../../src/state/redis-client.ts';
+import type { Certificates } from '../../integration/security/support/certificates.ts';
+import { addressOf, portForNode, redisFolder, startRedisNode, type RedisNode } from './redis-node.ts';
 
 /** A Redis Cluster of three primaries, each with as many replicas as wanted. */
-export interface RedisCluster extends AsyncDisposable {
-  /** All nodes. */
-  readonly url: string;
+export interface RedisCluster extends RedisServers, AsyncDisposable {
   readonly cluster: true;
   readonly nodes: readonly RedisNode[];
   /** The slot of a key. */
@@ -19,12 +18,17 @@ export interface RedisCluster extends AsyncDisposable {
 export const SLOTS = 16_384;
 const SOON = { timeout: 120_000, interval: 100 };
 
-export async function startRedisCluster({ replicas = 0 } = {}): Promise<RedisCluster> {
+/** Starts all nodes; see {@link startRedisNode} about their certificates. */
+export async function startRedisCluster({
+  replicas = 0,
+  certificates,
+}: { replicas?: number; certificates?: Certificates | undefined } = {}): Promise<RedisCluster> {
   const parts = new AsyncDisposableStack();
   const folder = await redisFolder(parts);
   const start = async (): Promise<RedisNode> => {
     const port = String(await portForNode());
-    return startRedisNode(parts, folder, { port, 'cluster-enabled': 'yes', 'cluster-node-timeout': '2000' });
+    const settings = { port, 'cluster-enabled': 'yes', 'cluster-node-timeout': '2000' };
+    return startRedisNode(parts, folder, { settings, certificates });
   };
   const primaries = await Promise.all([1, 2, 3].map(start));
   const others = await Promise.all(primaries.flatMap(() => Array.from({ length: replicas }, start)));
@@ -44,18 +48,22 @@ export async function startRedisCluster({ replicas = 0 } = {}): Promise<RedisClu
     await vi.waitFor(() => admin.call('CLUSTER', 'REPLICATE', of), SOON);
   }
   if (replicas > 0) await vi.waitUntil(async () => (await linkedReplicas(others)) === others.length, SOON);
+  const ids = await Promise.all(nodes.map(idOf));
   const primaryOf = async (slot: number): Promise<RedisNode> => {
     for (const { admin, service } of nodes) {
       if (!service.isRunning()) continue;
       const shards = await admin.cluster('SLOTS');
-      const port = shards.find(([from, to]) => from <= slot && slot <= to)?.[2]?.[1];
-      const found = nodes.find((node) => node.port === port);
+      const id = shards.find(([from, to]) => from <= slot && slot <= to)?.[2]?.[2];
+      const found = nodes[ids.indexOf(id ?? '')];
       if (found !== undefined) return found;
     }
     throw new Error(`no primary has slot ${slot}`);
   };
   return {
-    url: `redis://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    ...(await addressOf(
+      nodes.map(({ port }) => port),
+      certificates,
+    )),
     cluster: true,
     nodes,
     slotOf: (key) => first.admin.cluster('KEYSLOT', key),
@@ -88,14 +96,6 @@ async function moveSlot(
   if (moved < 3) throw new Error(`slot ${slot} had ${moved} keys only`);
   for (const { admin } of [to, from, ...primaries.filter((node) => node !== to && node !== from)])
     await admin.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId);
-}
-
-/** The bus of a Cluster is 10,000 ports above. */
-export async function portForNode(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    if (await canListen(port + 10_000)) return port;
-  }
 }
 
 async function idOf({ admin }: RedisNode): Promise<string> {

@@ -69,8 +69,8 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
       redisUrl: stack.redisUrl,
       replicationFactor,
     };
-    const { url, sentinel, cluster }: RedisServers = redis ?? { url: stack.redisUrl };
-    this.redis = { url, sentinel, cluster };
+    const { url, sentinel, cluster, tls: ssl }: RedisServers = redis ?? { url: stack.redisUrl };
+    this.redis = { url, sentinel, cluster, tls: ssl };
     // Sentinels and nodes of a Cluster name the addresses of others.
     const isOne = !url.includes(',');
     const brokers = kafka?.network.proxies.map(({ address }) => address) ?? stack.kafkaBrokers;
@@ -89,7 +89,13 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
         // A process that follows a killed one waits so long for it.
         kafka: { session: '6s', brokers, replicationFactor, ...options.kafkaSettings },
         registry: { url: via(stack.registryUrl, proxies.registry) },
-        redis: { ...this.redis, url: isOne ? via(url, proxies.redis) : url, keyPrefix: this.topicPrefix },
+        redis: {
+          url: isOne ? via(url, proxies.redis) : url,
+          sentinel,
+          cluster,
+          ssl,
+          keyPrefix: this.topicPrefix,
+        },
       },
     };
   }

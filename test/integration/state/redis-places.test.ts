@@ -3,8 +3,9 @@ import type { StateStore } from '../../../src/state/index-store.ts';
 import type { RedisServers } from '../../../src/state/redis-client.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
 import { startOwnRedis } from '../../faults/support/own-redis.ts';
-import { portForNode, SLOTS, startRedisCluster } from '../../faults/support/redis-cluster.ts';
-import { redisFolder, startRedisNode, startSentinelRedis } from '../../faults/support/redis-sentinel.ts';
+import { SLOTS, startRedisCluster } from '../../faults/support/redis-cluster.ts';
+import { portForNode, redisFolder, startRedisNode } from '../../faults/support/redis-node.ts';
+import { startSentinelRedis } from '../../faults/support/redis-sentinel.ts';
 import { positionAt, set } from '../../unit/state/index-store-contract.ts';
 import { redisRights } from '../security/support/documented-rights.ts';
 
@@ -87,7 +88,7 @@ it('the documented rights are enough at a Cluster, also while a slot moves', asy
 
 it('a Cluster whose nodes name no address is reported, and not waited for', async () => {
   const settings = { port: String(await portForNode()), 'cluster-enabled': 'yes' };
-  const { admin, port } = await startRedisNode(parts, await redisFolder(parts), settings);
+  const { admin, port } = await startRedisNode(parts, await redisFolder(parts), { settings });
   await admin.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: SLOTS }, (_, slot) => slot));
   await expect(storeAt({ url: `redis://127.0.0.1:${port}`, cluster: true }).ready()).rejects.toMatchObject({
     code: 'INDEX_UNREACHABLE',
