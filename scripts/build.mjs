@@ -7,7 +7,13 @@ import { checkout } from './setup.mjs';
 
 const [source = '', target = ''] = ['src', 'dist'].map((name) => join(checkout, name));
 /** src reaches into these by paths of their own, or changes their modules, which must stay the ones that they use; or they are optional. */
-const LOADED_FROM_NODE_MODULES = [/^kafkajs\b/, /^undici\b/, 'avsc', 'aws-msk-iam-sasl-signer-js'];
+const LOADED_FROM_NODE_MODULES = [
+  /^kafkajs\b/,
+  /^undici\b/,
+  /^@kafkajs\/confluent-schema-registry\b/,
+  'avsc',
+  'aws-msk-iam-sasl-signer-js',
+];
 
 /** The files that a module reads lie beside where it would be unbundled. */
 const keepsItsPlace = {

@@ -1,12 +1,7 @@
 import type { RollcallError } from '../../errors.ts';
-import { LEVEL, misfit, notARegistry, readOnly, refuseUnlessOk, wrongLevel } from './registry-errors.ts';
-import {
-  createRegistryHttp,
-  fieldOf,
-  isSuccess,
-  NOT_FOUND,
-  type RegistryConnection,
-} from './registry-http.ts';
+import { LEVEL } from './registry-client.ts';
+import { misfit, notARegistry, readOnly, refuseUnlessOk, wrongLevel } from './registry-errors.ts';
+import { createRegistryHttp, isSuccess, NOT_FOUND, type RegistryConnection } from './registry-http.ts';
 
 /** Inspects a schema registry and changes nothing in it. */
 export function createRegistryInspection(connection: RegistryConnection) {
@@ -16,7 +11,7 @@ export function createRegistryInspection(connection: RegistryConnection) {
     /** Returns the number of subjects. Throws `REGISTRY_UNREACHABLE` or `REGISTRY_REFUSED`. */
     async subjectCount(signal: AbortSignal): Promise<number> {
       const answer = await http({ method: 'GET', path: '/subjects', signal });
-      refuseUnlessOk(answer, { url, what: 'the list of subjects' });
+      refuseUnlessOk(answer.status, { url, what: 'the list of subjects' });
       if (!Array.isArray(answer.body)) throw notARegistry(url);
       return answer.body.length;
     },
@@ -28,9 +23,9 @@ export function createRegistryInspection(connection: RegistryConnection) {
       const post = (path: string) => http({ method: 'POST', path, body, signal });
       const at = { url, subject };
       const [config, latest] = [await get(`/config/${name}`), await get(`/subjects/${name}/versions/latest`)];
-      for (const answer of [config, latest])
-        if (answer.status !== NOT_FOUND) refuseUnlessOk(answer, { url, what: subject });
-      const level = config.status === NOT_FOUND ? null : fieldOf(config, 'compatibilityLevel');
+      for (const { status } of [config, latest])
+        if (status !== NOT_FOUND) refuseUnlessOk(status, { url, what: subject });
+      const level = config.status === NOT_FOUND ? null : field(config.body, 'compatibilityLevel');
       const registered = latest.status !== NOT_FOUND;
       const problems: RollcallError[] = [];
       // Rollcall sets a missing level when it registers the schema.
@@ -38,11 +33,11 @@ export function createRegistryInspection(connection: RegistryConnection) {
       // A registry without modes takes writes.
       const mode = await get(`/mode/${name}?defaultToGlobal=true`);
       const mustWrite = level === null || !isSuccess((await post(`/subjects/${name}`)).status);
-      if (mustWrite && String(fieldOf(mode, 'mode')).startsWith('READONLY')) problems.push(readOnly(at));
+      if (mustWrite && String(field(mode.body, 'mode')).startsWith('READONLY')) problems.push(readOnly(at));
       // The compatibility check compares with all versions, as the level requires, or with the latest if the registry offers only that.
       for (const versions of registered ? ['versions', 'versions/latest'] : []) {
         const answer = await post(`/compatibility/subjects/${name}/${versions}`);
-        const verdict = fieldOf(answer, 'is_compatible');
+        const verdict = field(answer.body, 'is_compatible');
         if (answer.status !== 200 || typeof verdict !== 'boolean') continue;
         if (!verdict) problems.push(misfit(at));
         break;
@@ -50,4 +45,8 @@ export function createRegistryInspection(connection: RegistryConnection) {
       return { registered, problems };
     },
   };
+}
+
+function field(body: unknown, name: string): unknown {
+  return (body as Record<string, unknown> | null)?.[name];
 }

@@ -1,11 +1,8 @@
 import { RollcallError } from '../../errors.ts';
-import { isReadOnly, isSuccess, NOT_FOUND, type RegistryAnswer } from './registry-http.ts';
+import { knownLevel, LEVEL, RefusedRequest } from './registry-client.ts';
+import { isSuccess, NOT_FOUND } from './registry-http.ts';
 
-/** The level of a subject: compacted topics keep values of every schema version, so each version must fit all others. */
-export const LEVEL = 'FULL_TRANSITIVE';
-/** The other levels that a subject may have; no error quotes any other text (invariant 9). */
-const LEVELS = ['NONE', 'FULL', 'BACKWARD', 'BACKWARD_TRANSITIVE', 'FORWARD', 'FORWARD_TRANSITIVE'];
-
+const CONFLICTS: ReadonlySet<number> = new Set([409, 422]);
 const WHERE = 'Check registry.url; Apicurio serves the compatible API under /apis/ccompat/v7.';
 
 function refused(message: string, remedy: string): RollcallError {
@@ -16,25 +13,40 @@ function incompatible(message: string, remedy: string): RollcallError {
   return new RollcallError('SCHEMA_INCOMPATIBLE', message, { remedy });
 }
 
-/** Throws the error for an answer of the registry other than success. `what` names the resource, or the subject. */
-export function refuseUnlessOk(answer: RegistryAnswer, { url, what }: { url: string; what: string }): void {
-  const { status } = answer;
-  if (isSuccess(status)) return;
-  if (isReadOnly(answer)) throw readOnly({ url, subject: what });
+/** Throws the error for an answer of the registry other than success. `what` names the resource. */
+export function refuseUnlessOk(status: number, at: { url: string; what: string }): void {
+  if (!isSuccess(status)) throw statusError(status, at);
+}
+
+export function statusError(status: number, { url, what }: { url: string; what: string }): RollcallError {
   if (status === 401 || status === 403)
-    throw refused(
+    return refused(
       `The schema registry refused access to ${what} (HTTP ${status})`,
       'Check registry.username and registry.password (or bearerToken, or oauth), and the rights of that user.',
     );
   if (status === NOT_FOUND)
-    throw refused(
+    return refused(
       `The server at ${url} answered HTTP 404 for ${what}; it may not be a schema registry`,
       WHERE,
     );
   const message = `The schema registry answered HTTP ${status} for ${what}`;
-  throw new RollcallError('REGISTRY_UNREACHABLE', message, {
+  return new RollcallError('REGISTRY_UNREACHABLE', message, {
     remedy: `If this continues, check the schema registry at ${url}.`,
   });
+}
+
+/** Explains an error of the library from registering a schema, without its text, which may quote received data. */
+export function registeringError(error: unknown, { url, subject }: { url: string; subject: string }): Error {
+  if (error instanceof RollcallError) return error;
+  if (error instanceof RefusedRequest) {
+    if (error.isReadOnly) return readOnly({ url, subject });
+    return error.method === 'POST' && CONFLICTS.has(error.status)
+      ? misfit({ url, subject })
+      : statusError(error.status, { url, what: subject });
+  }
+  if (!(error instanceof Error) || error.name !== 'ConfluentSchemaRegistryCompatibilityError')
+    return notARegistry(url);
+  return wrongLevel(/ != (\w+)\)$/.exec(error.message)?.[1], { url, subject });
 }
 
 export function misfit({ url, subject }: { url: string; subject: string }): RollcallError {
@@ -48,9 +60,8 @@ export function wrongLevel(
   level: unknown,
   { url, subject }: { url: string; subject: string },
 ): RollcallError {
-  const named = LEVELS.find((each) => each === String(level).toUpperCase()) ?? 'unknown';
   return incompatible(
-    `Subject ${subject} has compatibility ${named}, the contract requires ${LEVEL}`,
+    `Subject ${subject} has compatibility ${knownLevel(level)}, the contract requires ${LEVEL}`,
     `Find out why it was changed, then set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"}.`,
   );
 }

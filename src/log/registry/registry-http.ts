@@ -37,14 +37,9 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** A field of the object in an answer; undefined if there is none. */
-export function fieldOf({ body }: RegistryAnswer, name: string): unknown {
-  return (body as Record<string, unknown> | null)?.[name];
-}
-
 /** Whether a registry refuses a write because of its mode, or that of the subject. */
-export function isReadOnly(answer: RegistryAnswer): boolean {
-  return answer.status === 422 && fieldOf(answer, 'error_code') === 42_205;
+export function isReadOnly({ status, body }: RegistryAnswer): boolean {
+  return status === 422 && (body as { error_code?: unknown } | null)?.error_code === 42_205;
 }
 
 export interface RegistryRequest {

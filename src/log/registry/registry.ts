@@ -1,15 +1,24 @@
+import type { SchemaRegistry as RegistryClient } from '@kafkajs/confluent-schema-registry';
 import avro from 'avsc';
-import { jsonOrNull } from '../../core/json-or-null.ts';
+import { RollcallError } from '../../errors.ts';
 import type { AvroRecord } from '../../model/avro-schema.ts';
 import type { TopicSuffix } from '../../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
-import { registerSchema } from './register-schema.ts';
-import { refuseUnlessOk, schemaLost, UndecodableRecord, wrongId } from './registry-errors.ts';
+import { COMPATIBILITY, createRegistryClient, LEVEL, RefusedRequest, SchemaType } from './registry-client.ts';
+import {
+  notARegistry,
+  readOnly,
+  refuseUnlessOk,
+  registeringError,
+  schemaLost,
+  statusError,
+  UndecodableRecord,
+  wrongId,
+} from './registry-errors.ts';
 import {
   createRegistryHttp,
-  fieldOf,
+  isReadOnly,
   NOT_FOUND,
-  type RegistryAnswer,
   type RegistryConnection,
   type RegistryHttp,
 } from './registry-http.ts';
@@ -28,6 +37,7 @@ interface KnownSchema {
 export class Registry {
   readonly #url: string;
   readonly #http: RegistryHttp;
+  readonly #client: RegistryClient;
   readonly #now: () => number;
   readonly #known = new Map<number, Promise<KnownSchema>>();
   readonly #ownTypes = new Map<TopicSuffix, avro.Type>();
@@ -44,6 +54,7 @@ export class Registry {
   constructor(connection: RegistryConnection, now: () => number = Date.now) {
     this.#url = connection.url;
     this.#http = createRegistryHttp(connection);
+    this.#client = createRegistryClient(connection.url, this.#http, this.#compiled);
     this.#now = now;
   }
 
@@ -52,9 +63,15 @@ export class Registry {
    * the id. Refuses a level other than FULL_TRANSITIVE. Throws `REGISTRY_…`, `SCHEMA_INCOMPATIBLE`.
    */
   async register(subject: string, schema: AvroRecord): Promise<number> {
+    const text = JSON.stringify(schema);
     const own = this.#typeOf(schema);
     const at = { url: this.#url, subject };
-    const id = await registerSchema(this.#http, at, JSON.stringify(schema));
+    const { id } = await this.#client
+      .register({ type: SchemaType.AVRO, schema: text }, { subject, compatibility: COMPATIBILITY[LEVEL] })
+      .catch((error: unknown) => {
+        throw registeringError(error, at);
+      });
+    if (!Number.isSafeInteger(id)) throw notARegistry(this.#url);
     // A registry that lost its schemas gives their ids again: what it said of one before that is not true any more.
     if (!isSame((await this.#get(id)).type, own)) this.#known.delete(id);
     if (!isSame((await this.#get(id)).type, own)) throw wrongId(id, at);
@@ -70,8 +87,8 @@ export class Registry {
    * registered, or none, under an id in use; registers nothing.
    */
   async ping(): Promise<void> {
-    const answer = await this.#http({ method: 'GET', path: '/subjects' });
-    refuseUnlessOk(answer, { url: this.#url, what: 'the list of subjects' });
+    const { status } = await this.#http({ method: 'GET', path: '/subjects' });
+    refuseUnlessOk(status, { url: this.#url, what: 'the list of subjects' });
     const used = [...new Map([...this.#inUse.values()].map((each) => [each.place, each])).values()];
     const types = await Promise.all(used.map(({ id }) => this.#typeUnder(id)));
     const missed = used.filter(({ schema }, at) => !isSame(types[at], this.#typeOf(schema)));
@@ -95,8 +112,11 @@ export class Registry {
 
   /** Deletes a subject, softly if the registry supports it: its ids still decode. */
   async removeSubject(subject: string): Promise<void> {
+    const url = this.#url;
     const answer = await this.#http({ method: 'DELETE', path: `/subjects/${encodeURIComponent(subject)}` });
-    if (answer.status !== NOT_FOUND) refuseUnlessOk(answer, { url: this.#url, what: subject });
+    if (answer.status === NOT_FOUND) return;
+    if (isReadOnly(answer)) throw readOnly({ url, subject });
+    refuseUnlessOk(answer.status, { url, what: subject });
   }
 
   /**
@@ -147,25 +167,16 @@ export class Registry {
   }
 
   async #ask(id: number): Promise<KnownSchema> {
-    try {
-      const answer = await this.#http({ method: 'GET', path: `/schemas/ids/${id}` });
-      if (answer.status !== NOT_FOUND) refuseUnlessOk(answer, { url: this.#url, what: 'a schema by its id' });
-      return { type: this.#typeIn(answer), askedAtMs: this.#now() };
-    } catch (error) {
+    // A client caches schemas without end, so each lookup uses a new one.
+    const client = createRegistryClient(this.#url, this.#http, this.#compiled);
+    const schema = await client.getSchema(id).catch((error: unknown) => {
+      const status = error instanceof RefusedRequest ? error.status : null;
+      // Any other error of the library means that the answer is no schema.
+      if (status === NOT_FOUND || (status === null && !(error instanceof RollcallError))) return null;
       this.#known.delete(id);
-      throw error;
-    }
-  }
-
-  /** The type of the schema in an answer; null if there is none, or not in Avro. */
-  #typeIn(answer: RegistryAnswer): avro.Type | null {
-    if ((fieldOf(answer, 'schemaType') ?? 'AVRO') !== 'AVRO') return null;
-    const schema = jsonOrNull(String(fieldOf(answer, 'schema'))) as avro.Schema;
-    try {
-      return this.#compiled.get(JSON.stringify(schema)) ?? avro.Type.forSchema(schema);
-    } catch {
-      return null;
-    }
+      throw status === null ? error : statusError(status, { url: this.#url, what: 'a schema by its id' });
+    });
+    return { type: schema instanceof avro.Type ? schema : null, askedAtMs: this.#now() };
   }
 }
 
