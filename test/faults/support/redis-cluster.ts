@@ -38,6 +38,8 @@ export async function startRedisCluster({
     const slots = Array.from({ length: SLOTS }, (_, slot) => slot).filter(
       (slot) => Math.floor((slot * primaries.length) / SLOTS) === at,
     );
+    // Nodes with the same epoch soon take new ones, and with a higher one claim a slot again that is just moving away.
+    await admin.call('CLUSTER', 'SET-CONFIG-EPOCH', at + 1);
     await admin.call('CLUSTER', 'ADDSLOTS', ...slots);
     if (at > 0) await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', port);
   }
