@@ -190,9 +190,6 @@ function logFailure(logger: Logger, isNews: boolean, failure: Readonly<Record<st
 
 function logHub(logger: Logger, event: HubEvent, isNews: boolean): void {
   switch (event.type) {
-    case 'request-started':
-    case 'request-stopped':
-      return;
     case 'request-done':
     case 'circuit-closed':
       logger[isNews ? 'info' : 'debug'](event, isNews ? 'the hub answers again' : 'hub');

@@ -56,8 +56,8 @@ export class TenantMonitor {
     this.#incrementalOverlapMs = config.incrementalOverlapMs;
     this.#now = now;
     this.#collections = monitorsOf(config);
-    this.#oneRoster = new ApiWatch('the hub', config.hub);
-    this.#core = new ApiWatch('the Core API (schedules)', config.hub);
+    this.#oneRoster = new ApiWatch('the hub');
+    this.#core = new ApiWatch('the Core API (schedules)');
     this.report('start', TAKING_OVER);
   }
 
@@ -151,7 +151,7 @@ export class TenantMonitor {
   /** False for an answer that ends no failure of the hub. */
   #noteRequest(event: HubEvent, nowMs: number): boolean {
     const isKnown = event.type === 'request-failed' && this.#isFailing(event.target);
-    this.#apiOf(event).note(isKnown ? { type: 'request-stopped', target: event.target } : event, nowMs);
+    if (!isKnown) this.#apiOf(event).note(event, nowMs);
     if (event.type === 'circuit-closed') this.report('hub', null);
     return event.type !== 'request-done' || (event.target !== 'token' && this.#hubAnswers());
   }
