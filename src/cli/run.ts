@@ -85,7 +85,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
     await runWorker(assembly, {
       signal,
       factsOf: (tenant) => board.heartbeatOf(tenant),
-      followConfig: (onChanged) => watchConfig(configFile, { board, metrics: registry, logger, onChanged }),
+      followConfig: (onChanged) => watchConfig(configFile, { board, logger, onChanged }),
       ...groupLog(board, logger),
     });
     logger.info('stopped');
