@@ -14,7 +14,8 @@ export type Reason = Omit<NotReady, 'part'>;
 
 /** One failure may pass: the next sync follows soon. A list that proves nothing is as bad as no answer. */
 const FAILING_AFTER = 2;
-const INCONCLUSIVE_REMEDY = "Check the hub's answer and the token's rights; nothing was removed.";
+/** For a list that proves nothing, whatever its length. */
+export const INCONCLUSIVE_REMEDY = "Check the hub's answer and the token's rights; nothing was removed.";
 
 /** Notes the events of one collection: facts that only the process that mirrors it knows. Times are of the local clock. */
 export class CollectionMonitor {
@@ -35,8 +36,10 @@ export class CollectionMonitor {
   rejects: number | null = null;
   isNotOffered = false;
   isLost = false;
-  /** Whether the last sync that failed did so for another reason than the one before. */
+  /** Whether the last sync that failed did so for another reason than the one before, or made an inconclusive sync the second one. */
   isFailureNew = false;
+  /** How many syncs of each kind have been inconclusive in a row. */
+  readonly #inconclusive: Partial<Record<SyncMode, number>> = {};
   /** How many syncs of each kind have failed in a row, and why the last one did. */
   readonly #failures: Partial<Record<SyncMode, { count: number; reason: Reason } | undefined>> = {};
   #late = { rowsLate: 0, filterSelectsNothing: false };
@@ -87,6 +90,7 @@ export class CollectionMonitor {
         return;
       case 'sync-failed':
         this.progress = event.progress ?? this.progress;
+        this.isFailureNew = true;
         if (isFromHub(event.error)) this.#noteFailure(event.mode, reasonOf(event.error), nowMs);
         if (hasCode(event.error, 'ABSENCES_LOST')) {
           this.isFailureNew = !this.isLost;
@@ -139,6 +143,9 @@ export class CollectionMonitor {
       const why = event.why ?? 'its list proves nothing';
       this.#noteFailure(event.mode, { why, remedy: INCONCLUSIVE_REMEDY }, nowMs);
     } else this.#failures[event.mode] = undefined;
+    const inARow = outcome === 'inconclusive' ? (this.#inconclusive[event.mode] ?? 0) + 1 : 0;
+    this.#inconclusive[event.mode] = inARow;
+    this.isFailureNew = inARow === FAILING_AFTER;
     this.progress = event.progress;
     this.rows = event.rows;
     this.rejects = event.rejects;

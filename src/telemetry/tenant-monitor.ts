@@ -113,11 +113,11 @@ export class TenantMonitor {
         // One class or student that the hub never answers for is a reject, and no failure of the API.
         if (event.outcome === 'complete')
           (event.collection === 'schedules' ? this.#core : this.#oneRoster).forget();
-        return true;
+        return this.#isFailureNew(event.collection);
       case 'sync-failed':
         if (isFromHub(event.error)) return this.#noteHubFailure(event.error, event.collection);
         // Any other one ends the session, which reports it.
-        return isOfOneCollection(event.error);
+        return isOfOneCollection(event.error) && this.#isFailureNew(event.collection);
       case 'not-offered':
         this.#noteRefusal(event.error);
         return true;
@@ -156,6 +156,11 @@ export class TenantMonitor {
     return event.type !== 'request-done' || (event.target !== 'token' && this.#hubAnswers());
   }
 
+  /** The last sync under an earlier configuration may be of a collection that is not mirrored any more. */
+  #isFailureNew(collection: CollectionName): boolean {
+    return this.#collections.get(collection)?.isFailureNew ?? false;
+  }
+
   /** A collection that fails again and again says nothing new of the hub, which may have answered others meanwhile. */
   #isFailing(target: RequestTarget): boolean {
     return target !== 'token' && this.#collections.get(target)?.failing != null;
@@ -167,7 +172,7 @@ export class TenantMonitor {
     const isKnown = isOfHub && error.reaction === 'retry' && this.#reported.has('hub');
     if (isOfHub && !this.#isFailing(collection)) return this.report('hub', reasonOf(error)) && !isKnown;
     this.#noteRefusal(error);
-    return this.live(collection).isFailureNew && !isKnown;
+    return this.#isFailureNew(collection) && !isKnown;
   }
 
   /** One collection without an answer is no failure of the hub; but if no other has answered, the address is wrong. */

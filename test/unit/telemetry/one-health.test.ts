@@ -371,3 +371,16 @@ it('a failure that ends a session is news once, not at each sync that it ends or
   ];
   expect(events.map((event) => board.note('north', event))).toEqual([false, false, true, false]);
 });
+
+it('lost absences are news once, in whichever session, until they are published again', () => {
+  const { board } = boardOf(START_MS, ['absence-versions']);
+  const error = new RollcallError('ABSENCES_LOST', 'Absences are lost', { remedy: 'Decide.' });
+  const of = { collection: 'absence-versions', mode: 'FULL', durationMs: 1 } as const;
+  const lost: PipelineEvent = { type: 'sync-failed', error, retryInMs: 5, ...of };
+  const isNews = (): boolean => board.note('north', lost);
+  const first = isNews();
+  for (const event of opened) board.note('north', event);
+  const inNextSession = isNews();
+  board.note('north', syncEnded(of));
+  expect([first, inNextSession, isNews()]).toEqual([true, false, true]);
+});
