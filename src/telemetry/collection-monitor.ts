@@ -71,6 +71,7 @@ export class CollectionMonitor {
         return;
       }
       case 'sync-page': {
+        this.rows = event.rows;
         const { mode, rowsSeen, totalAtStart } = event.stats;
         const running = this.running.get(mode);
         if (running === undefined) return;

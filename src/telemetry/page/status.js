@@ -14,7 +14,7 @@ const LOOKS = {
   'in-trouble': ['bad', '✗', 'in trouble'],
   late: ['warn', '!', 'late'],
   starting: ['warn', '…', 'starting'],
-  loading: ['warn', '…', 'first load'],
+  loading: ['warn', '…'],
   well: ['good', '✓'],
 };
 
@@ -85,8 +85,10 @@ function show() {
 function summary(isStale) {
   if (isStale) return ['bad', '✗ no answer'];
   if (latest.needsPerson) return ['bad', '✗ needs a decision'];
-  if (!latest.ready) return ['warn', '! not ready'];
   const well = latest.tenants.filter(({ state }) => state === 'well').length;
+  const loading = latest.tenants.filter(({ state }) => state === 'loading').length;
+  if (loading > 0 && loading + well === latest.tenantsConfigured) return ['warn', '… first load'];
+  if (!latest.ready) return ['warn', '! not ready'];
   const isWell = latest.configuration.note === null && well === latest.tenantsConfigured;
   return isWell ? ['good', '✓ all well'] : ['warn', '! see below'];
 }
@@ -143,11 +145,11 @@ const troublesAt = (nowMs) => (status) =>
 
 /** A tenant: its state and owner, what to do unless that stands on top, and a row for each collection if it is open. */
 function tenantCard(status, nowMs, isFew) {
-  const { tenant, state, headline, owner, isHere, collections } = status;
+  const { tenant, state, headline, firstLoad, owner, isHere, collections } = status;
   const elsewhere = `Its collections: on the page of its owner, or by "${latest.statusCommand} --tenant ${tenant}".`;
   const [color, mark, words = headline] = LOOKS[state] ?? ['warn', '?'];
   // With few tenants the reasons stand on top.
-  const said = isFew ? words : headline;
+  const said = firstLoad ?? (isFew ? words : headline);
   return node(
     'details',
     { class: isFew ? 'card' : 'card line', 'data-key': tenant, ...(isFew ? { open: '' } : {}) },

@@ -98,7 +98,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     const stats = newSyncStats({ syncId: 'f', mode: 'FULL', startedAtMs: Date.now() });
     Object.assign(stats, { rowsSeen: 9_800, totalAtStart: 21_430 });
     emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
-    emit({ type: 'sync-page', collection: 'users', stats, tally: unchangedRows(9_800) });
+    emit({ type: 'sync-page', collection: 'users', stats, tally: unchangedRows(9_800), rows: 0 });
     emit(rowsOnHold('enrollments', 312));
     board.report('hub', { why: 'no answer', remedy: 'See rollcall check.' });
     const error = new RollcallError('HUB_TIMEOUT', 'No list came', { remedy: 'Wait.' });
@@ -161,6 +161,20 @@ describe.skipIf(browser === undefined)('the status page', async () => {
       await page.keyboard.press('Enter');
     }
     for (const control of ['BUTTON', 'SUMMARY', 'A']) expect(reached).toContain(control);
+  });
+
+  it('shows how far a first load is', async () => {
+    const loading = boardOf(Date.now(), ['users']);
+    loading.emit(
+      { type: 'owned', owner: 'vm-1' },
+      caughtUp('users', null),
+      { type: 'session-opened' },
+      ANSWERED,
+    );
+    const page = await open(await serve(loading.board));
+    expect(await page.textContent('#overall')).toBe('… first load');
+    const said = await page.textContent('summary');
+    expect(said).toContain('… first load: 0 of 1 collection complete');
   });
 
   it('says that Rollcall does not answer, once it does not', async () => {

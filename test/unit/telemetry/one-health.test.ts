@@ -129,6 +129,7 @@ const page: PipelineEvent = {
   collection: 'users',
   stats: Object.assign(sync('FULL').stats, { rowsSeen: 4, totalAtStart: 20 }),
   tally: { ...NONE, seen: 4, unchanged: 1, created: 2, updated: 1 },
+  rows: 12,
 };
 const running = /"running":\{"mode":"FULL",[^}]*"seen":4,"expected":20\}/;
 
@@ -244,8 +245,8 @@ it.each<[name: string, ...Beat[]]>([
     [[manyRejects], ['in-trouble', 'rejects'], '62 of 210 rows cannot be read', inTrouble('rejects', 1)],
   ],
   [
-    'a sync in progress has the rows seen and expected, and is over when a full sync of some scopes ends',
-    [[starts('FULL'), page], WELL, running],
+    'a sync in progress has the rows seen, expected and published, until a full sync of some scopes ends',
+    [[starts('FULL'), page], WELL, running, '"rowsNow":12,'],
     [[syncEnded({ ...sync('INCREMENTAL'), mode: 'FULL' })], WELL, NOTHING_RUNS],
   ],
   [
