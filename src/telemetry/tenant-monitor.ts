@@ -5,7 +5,7 @@ import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts
 import { isFromHub, isOfOneCollection, RollcallError, type ErrorSource } from '../errors.ts';
 import { isoOrNull } from '../core/words.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { Progress } from '../model/progress.ts';
+import type { DecisionRecord, Progress } from '../model/progress.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { type CollectionMonitor, monitorsOf, reasonOf, type Reason } from './collection-monitor.ts';
@@ -47,6 +47,8 @@ export class TenantMonitor {
   readonly #reported = new Map<HealthPart, NotReady>();
   #owner: TenantFacts['owner'] = null;
   isOwner = false;
+  /** The last decision about the tenant since this process took it over. */
+  lastDecision: DecisionRecord | null = null;
   /** Number of contradictory absences; null where absences are not mirrored. */
   contradictions: number | null = null;
   #hubSkewMs = 0;
@@ -120,6 +122,9 @@ export class TenantMonitor {
         return isOfOneCollection(event.error) && this.#isFailureNew(event.collection);
       case 'not-offered':
         this.#noteRefusal(event.error);
+        return true;
+      case 'deletion':
+        if (event.event.kind !== 'missing') this.lastDecision = event.event;
         return true;
       default:
         return true;
