@@ -63,7 +63,7 @@ emit(ANSWERED);
 const stats = newSyncStats({ syncId: 'f', mode: 'FULL', startedAtMs: nowMs - 3_000 });
 Object.assign(stats, { rowsSeen: 9_858, totalAtStart: rowsOf('users') });
 emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
-emit({ type: 'sync-page', collection: 'users', stats, tally: unchangedRows(9_858) });
+emit({ type: 'sync-page', collection: 'users', stats, tally: unchangedRows(9_858), rows: rowsOf('users') });
 
 const server = await startStatusServer({
   host: '127.0.0.1',

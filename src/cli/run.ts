@@ -15,6 +15,7 @@ import { createLogger, logLevelFrom, openLogDestination } from '../telemetry/log
 import { createMetrics } from '../telemetry/metrics.ts';
 import { notify } from '../telemetry/notify.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
+import { logFirstLoads } from '../telemetry/log-first-loads.ts';
 import { helpOn } from './help.ts';
 import { packageVersion } from './package-version.ts';
 import { watchService, type WatchedService } from '../telemetry/watch-service.ts';
@@ -78,6 +79,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   const watched = servicesOf(assembly).map((service) =>
     watchService(service, { board, logger, signal: ended.signal }),
   );
+  watched.push(logFirstLoads(board, { logger, signal: ended.signal }));
   // Whatever happens to notices, the mirror goes on.
   const notifying = notify(config, { board, metrics: registry, logger, signal: ended.signal });
   watched.push(notifying.catch((error: unknown) => logger.error({ error }, describeError(error))));
@@ -85,7 +87,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
     await runWorker(assembly, {
       signal,
       factsOf: (tenant) => board.heartbeatOf(tenant),
-      followConfig: (onChanged) => watchConfig(configFile, { board, metrics: registry, logger, onChanged }),
+      followConfig: (onChanged) => watchConfig(configFile, { board, logger, onChanged }),
       ...groupLog(board, logger),
     });
     logger.info('stopped');

@@ -33,6 +33,7 @@ export function command(): Command {
       `
 The first line of each tenant says whether its copy is complete and fresh. "up to 1 min ago": every change at the hub before
 that is published. "not complete": the topics lack rows, or have rows that should be gone; "not fresh": changes are missing.
+During a first load it says how many rows have been read, of how many.
 
   rows now    number of rows in the topic now, as the process that mirrors the tenant counts them
   last full   start of the last complete full sync, by the hub's clock: all that the hub had then is published

@@ -1,8 +1,6 @@
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import type { ConfigChange, ConfigFile } from '../config/config-file.ts';
 import type { Board } from '../telemetry/board.ts';
-import { forgetTenants } from '../telemetry/metrics.ts';
 
 /** A Pod sees a changed Secret or ConfigMap after about a minute. */
 export const RECHECK_AFTER_MS = 5_000;
@@ -15,18 +13,16 @@ export function watchConfig(
   file: ConfigFile,
   options: {
     readonly board: Board;
-    readonly metrics: Registry;
     readonly logger: Logger;
     readonly onChanged: (change: ConfigChange) => void;
   },
 ): Disposable {
-  const { board, metrics, logger, onChanged } = options;
+  const { board, logger, onChanged } = options;
   const look = (): void => {
     const hadNote = file.note !== null;
     const change = file.changed();
     if (change === null) return;
     board.change(change);
-    if (change.removed.length > 0) void forgetTenants(metrics, change.removed);
     onChanged(change);
     const { note } = file;
     if (Object.values(change).flat().length > 0 || (hadNote && note === null))

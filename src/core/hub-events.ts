@@ -12,9 +12,6 @@ export type RequestTarget = CollectionName | 'token';
  * and no secret or row content (invariant 9).
  */
 export type HubEvent =
-  | { readonly type: 'request-started'; readonly target: RequestTarget }
-  /** The sender aborted the request before an answer. */
-  | { readonly type: 'request-stopped'; readonly target: RequestTarget }
   | {
       readonly type: 'request-done';
       readonly target: RequestTarget;

@@ -32,6 +32,8 @@ export type PipelineEvent =
       readonly collection: CollectionName;
       readonly stats: Readonly<SyncStats>;
       readonly tally: Readonly<PageTally>;
+      /** Rows in the topic by now. */
+      readonly rows: number;
     }
   | ({
       readonly type: 'sync-ended';

@@ -146,7 +146,6 @@ async function reported<T extends { readonly status: number; readonly bytes: num
 ): Promise<T> {
   const startedAtMs = monotonicNow();
   const since = (): { durationMs: number } => ({ durationMs: monotonicNow() - startedAtMs });
-  onEvent({ type: 'request-started', target });
   try {
     const done = await work();
     onEvent({ type: 'request-done', target, status: done.status, ...since(), bytes: done.bytes });
@@ -155,8 +154,6 @@ async function reported<T extends { readonly status: number; readonly bytes: num
     if (error instanceof RollcallError && !isOwn(error)) {
       const status = error instanceof HubError ? error.status : null;
       onEvent({ type: 'request-failed', target, code: error.code, status, ...since() });
-    } else {
-      onEvent({ type: 'request-stopped', target });
     }
     throw error;
   }

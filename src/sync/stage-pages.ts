@@ -84,6 +84,7 @@ export async function stageRejects({ own, sync, answers }: RunningSync): Promise
   }
 }
 
-function reportPage({ tenant, settings }: MirroredCollection, { stats }: ActiveSync, tally: PageTally): void {
-  tenant.emit({ type: 'sync-page', collection: settings.name, stats, tally });
+function reportPage(own: MirroredCollection, { stats }: ActiveSync, tally: PageTally): void {
+  const { tenant, settings, writer } = own;
+  tenant.emit({ type: 'sync-page', collection: settings.name, stats, tally, rows: writer.known.rows });
 }

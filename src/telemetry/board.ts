@@ -188,10 +188,7 @@ export class Board {
       const joining = this.#noGroup?.part === 'start' ? { reported: [this.#noGroup] } : {};
       const unowned = { ...UNKNOWN, ...joining, ...other, tenant, nowMs };
       const status = own?.status() ?? other?.health ?? tenantStatus(unowned);
-      const collections =
-        own && detailed.includes(tenant)
-          ? status.collections.map((each) => ({ ...each, lately: own.live(each.collection).lately }))
-          : undefined;
+      const collections = own && detailed.includes(tenant) ? status.collections : undefined;
       return [{ ...status, isHere: own !== undefined, collections }];
     });
     const { sinceMs, isValid, note } = this.configuration;

@@ -4,7 +4,6 @@ import { describeError, hasCode, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { foreignSince, type Progress, type SyncMode } from '../model/progress.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { commonestReasons, type RejectReason } from '../core/sync-stats.ts';
 
 /** The events that name a collection. */
 export type CollectionEvent = Extract<PipelineEvent, { readonly collection: unknown }>;
@@ -13,32 +12,10 @@ type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'increme
 /** Why something is not well, whatever it is. */
 export type Reason = Omit<NotReady, 'part'>;
 
-/** A sync that has ended, for people who look closer. */
-interface EndedSync {
-  readonly mode: SyncMode;
-  /** Local clock, ISO 8601. */
-  readonly endedAt: string;
-  readonly durationMs: number;
-  readonly outcome: Extract<PipelineEvent, { type: 'sync-ended' }>['outcome'] | 'failed';
-  /** Why it failed or proved nothing; null if it did neither. */
-  readonly why: string | null;
-  readonly rowsSeen: number;
-  readonly rowsChanged: number;
-}
-
-/** What a collection did lately. */
-export interface Lately {
-  /** The newest first. An incremental sync that changed nothing is not among them, since one follows each minute. */
-  readonly syncs: readonly EndedSync[];
-  /** Why rows could not be read in the last full sync, the most frequent reasons first. */
-  readonly rejects: readonly RejectReason[];
-}
-
-const LATELY_AT_MOST = 5;
-
 /** One failure may pass: the next sync follows soon. A list that proves nothing is as bad as no answer. */
 const FAILING_AFTER = 2;
-const INCONCLUSIVE_REMEDY = "Check the hub's answer and the token's rights; nothing was removed.";
+/** For a list that proves nothing, whatever its length. */
+export const INCONCLUSIVE_REMEDY = "Check the hub's answer and the token's rights; nothing was removed.";
 
 /** Notes the events of one collection: facts that only the process that mirrors it knows. Times are of the local clock. */
 export class CollectionMonitor {
@@ -59,12 +36,13 @@ export class CollectionMonitor {
   rejects: number | null = null;
   isNotOffered = false;
   isLost = false;
-  /** Whether the last sync that failed did so for another reason than the one before. */
+  /** Whether the last sync that failed did so for another reason than the one before, or made an inconclusive sync the second one. */
   isFailureNew = false;
+  /** How many syncs of each kind have been inconclusive in a row. */
+  readonly #inconclusive: Partial<Record<SyncMode, number>> = {};
   /** How many syncs of each kind have failed in a row, and why the last one did. */
   readonly #failures: Partial<Record<SyncMode, { count: number; reason: Reason } | undefined>> = {};
   #late = { rowsLate: 0, filterSelectsNothing: false };
-  lately: Lately = { syncs: [], rejects: [] };
   #unmet: readonly string[] = [];
 
   constructor(settings: Settings) {
@@ -93,6 +71,7 @@ export class CollectionMonitor {
         return;
       }
       case 'sync-page': {
+        this.rows = event.rows;
         const { mode, rowsSeen, totalAtStart } = event.stats;
         const running = this.running.get(mode);
         if (running === undefined) return;
@@ -112,9 +91,12 @@ export class CollectionMonitor {
         return;
       case 'sync-failed':
         this.progress = event.progress ?? this.progress;
+        this.isFailureNew = true;
         if (isFromHub(event.error)) this.#noteFailure(event.mode, reasonOf(event.error), nowMs);
-        if (hasCode(event.error, 'ABSENCES_LOST')) this.isLost = true;
-        this.#remember(event, nowMs, { outcome: 'failed', why: describeError(event.error) });
+        if (hasCode(event.error, 'ABSENCES_LOST')) {
+          this.isFailureNew = !this.isLost;
+          this.isLost = true;
+        }
         this.running.delete(event.mode);
         return;
       default:
@@ -149,21 +131,6 @@ export class CollectionMonitor {
     this.#failures[mode] = { count: count + 1, reason: { why, remedy, since } };
   }
 
-  #remember(
-    { mode, durationMs }: Pick<EndedSync, 'mode' | 'durationMs'>,
-    nowMs: number,
-    end: Pick<EndedSync, 'outcome' | 'why'> & Partial<EndedSync>,
-  ): void {
-    const seen = { rowsSeen: this.running.get(mode)?.seen ?? 0, rowsChanged: 0 };
-    const sync = { mode, endedAt: new Date(nowMs).toISOString(), durationMs, ...seen, ...end };
-    const isRepeated = (each: EndedSync): boolean => each.mode === mode && each.why === sync.why;
-    // One failure after the other would push out all else.
-    const others =
-      sync.why === null ? this.lately.syncs : this.lately.syncs.filter((each) => !isRepeated(each));
-    const syncs = [sync, ...others].slice(0, LATELY_AT_MOST);
-    this.lately = { ...this.lately, syncs };
-  }
-
   /** Why its syncs fail, once two of a kind have failed in a row. */
   get failing(): Reason | null {
     return Object.values(this.#failures).find((each) => each && each.count >= FAILING_AFTER)?.reason ?? null;
@@ -177,15 +144,12 @@ export class CollectionMonitor {
       const why = event.why ?? 'its list proves nothing';
       this.#noteFailure(event.mode, { why, remedy: INCONCLUSIVE_REMEDY }, nowMs);
     } else this.#failures[event.mode] = undefined;
+    const inARow = outcome === 'inconclusive' ? (this.#inconclusive[event.mode] ?? 0) + 1 : 0;
+    this.#inconclusive[event.mode] = inARow;
+    this.isFailureNew = inARow === FAILING_AFTER;
     this.progress = event.progress;
     this.rows = event.rows;
     this.rejects = event.rejects;
-    if (stats.mode === 'FULL')
-      this.lately = { ...this.lately, rejects: commonestReasons(stats, LATELY_AT_MOST) };
-    const { rowsCreated, rowsUpdated, rowsRemoved, rowsRejected } = stats;
-    const rowsChanged = rowsCreated + rowsUpdated + rowsRemoved;
-    if (event.mode === 'FULL' || outcome !== 'complete' || rowsChanged + rowsRejected > 0)
-      this.#remember(event, nowMs, { outcome, why: event.why, rowsSeen: stats.rowsSeen, rowsChanged });
     this.#unmet = event.unmet ?? this.#unmet;
     const { rowsLate } = stats;
     if (rowsLate !== null)

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
@@ -165,13 +166,8 @@ function json(status: number, value: unknown): Answer {
 
 async function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host, port }, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
+    server.listen({ host, port });
+    await once(server, 'listening');
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     const why = code === 'EADDRINUSE' ? 'another program uses the port' : code;
@@ -187,11 +183,7 @@ async function listen(server: Server, { host, port }: { host: string; port: numb
 }
 
 async function close(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-  await closed;
+  await new Promise<void>((resolve) => void server.close(() => resolve()));
   clearTimeout(timer);
 }

@@ -3,10 +3,11 @@ import { COVERED_REMEDY, SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { UNMET_REMEDY } from '../core/rows/unmet-settings.ts';
 import { explainLate } from '../core/watermark.ts';
 import { OF_WHOLE_HUB } from '../core/health/api-watch.ts';
-import { describeError, hasCode, RollcallError } from '../errors.ts';
+import { describeError, RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import { commonestReasons, type DerivedTally } from '../core/sync-stats.ts';
 import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
+import { INCONCLUSIVE_REMEDY } from './collection-monitor.ts';
 
 const DELETION_WORDS = {
   hold: 'rows are missing that need a decision: no row of the tenant is removed meanwhile',
@@ -17,7 +18,7 @@ const DELETION_WORDS = {
   reset: 'a person resets absences: a null is published for every key of absences and absence-changes',
 } as const;
 
-const SHORT = 'the hub counts more rows than it returned';
+const COVERED = 'removals wait, because the hub counts more rows than it returned';
 
 const MOST_REASONS = 3;
 
@@ -53,7 +54,6 @@ export function createEventLog(
 ): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
   const said = new Set<string>();
   const recovered = new Map<string, CaughtUp[]>();
-  const withoutAbsences = new Set<string>();
   const failing = new Set<string>();
   return (tenant, event, isNews) => {
     const own = logger.child({ tenant });
@@ -63,12 +63,9 @@ export function createEventLog(
       logRecovery(own, recovered.get(tenant) ?? []);
       recovered.delete(tenant);
     }
-    const isLoss = event.type === 'sync-failed' && hasCode(event.error, 'ABSENCES_LOST');
-    logEvent(own, event, isNews && !(isLoss && withoutAbsences.has(tenant)));
-    if (isLoss) withoutAbsences.add(tenant);
+    logEvent(own, event, isNews);
     // The end of a failure of the whole hub is one line for all collections.
-    if (event.type === 'sync-failed' && isNews && !isLoss && !isOfWholeHub(event.error))
-      failing.add(`${tenant}/${event.collection}`);
+    if (isNews && 'collection' in event && isFailure(event)) failing.add(`${tenant}/${event.collection}`);
     if (event.type !== 'sync-ended') return;
     const { collection, stats, unmet = [] } = event;
     if (event.outcome === 'complete' && failing.delete(`${tenant}/${collection}`))
@@ -76,8 +73,6 @@ export function createEventLog(
     const isNewOf = (what: string): boolean => said.size < said.add(`${tenant}/${collection}/${what}`).size;
     for (const sentence of unmet)
       if (isNewOf(sentence)) own.warn({ collection, error: { remedy: UNMET_REMEDY } }, sentence);
-    if (collection === 'absence-versions' && withoutAbsences.delete(tenant))
-      own.info('absences are published again');
     const counts = { ...stats, ...stats.absences };
     // Such a hub does this at every sync: one line for each collection is enough. The line names no id.
     for (const [name, words] of DEVIATIONS)
@@ -85,11 +80,15 @@ export function createEventLog(
   };
 }
 
-function isOfWholeHub(error: unknown): boolean {
-  return error instanceof RollcallError && OF_WHOLE_HUB.test(error.code);
+/** Whether the syncs of one collection fail, or prove nothing. */
+function isFailure(event: PipelineEvent): boolean {
+  if (event.type === 'sync-ended') return event.outcome === 'inconclusive';
+  if (event.type !== 'sync-failed') return false;
+  return !(event.error instanceof RollcallError && OF_WHOLE_HUB.test(event.error.code));
 }
 
 type CaughtUp = Extract<PipelineEvent, { type: 'caught-up' }>;
+type SyncEnded = Extract<PipelineEvent, { type: 'sync-ended' }>;
 
 /** One line for all collections of a tenant. */
 function logRecovery(logger: Logger, collections: readonly CaughtUp[]): void {
@@ -126,7 +125,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       logFailure(logger, isNews, { error: event.error, retryInMs: event.retryInMs });
       return;
     case 'sync-ended':
-      logSyncEnd(logger, event);
+      logSyncEnd(logger, event, isNews);
       return;
     case 'absences-published':
       logger.debug(
@@ -156,21 +155,39 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
   }
 }
 
-function logSyncEnd(logger: Logger, event: Extract<PipelineEvent, { type: 'sync-ended' }>): void {
-  const { collection, outcome, why, short, durationMs } = event;
+/** At level info what an operator reads, at level debug also the other counts. */
+function logSyncEnd(logger: Logger, event: SyncEnded, isNews: boolean): void {
+  const { collection, outcome, why, short, durationMs, progress } = event;
   const { absences: tally, rejectReasons, ...stats } = event.stats;
+  const { mode, rowsSeen, rowsCreated, rowsUpdated, rowsRemoved, rowsRejected } = stats;
   const absences = nonZero(tally);
-  const { rowsCreated, rowsUpdated, rowsRemoved, rowsRejected } = stats;
   const changed = absences !== null || rowsCreated + rowsUpdated + rowsRemoved + rowsRejected > 0;
-  const level = outcome === 'inconclusive' ? 'warn' : changed ? 'info' : 'debug';
-  const details = {
+  const level = changed || outcome === 'inconclusive' ? 'info' : 'debug';
+  const line = {
+    collection,
+    outcome,
+    why,
+    mode,
+    durationMs,
+    rowsSeen,
+    rowsCreated,
+    rowsUpdated,
+    rowsRemoved,
+    rowsRejected,
+    /** The number of the last transaction. */
+    sequence: progress?.sequence ?? null,
     ...(absences === null ? {} : { absences }),
     ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
+    ...(logger.isLevelEnabled('debug') ? stats : {}),
   };
-  logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
-  const isCovered = outcome === 'complete';
-  const said = isCovered ? `removals wait, because ${SHORT}. ${COVERED_REMEDY}` : `${SHORT}. ${SHORT_REMEDY}`;
-  if (short !== null) logger.warn({ collection, ...short }, said);
+  logger[level](line, 'a sync ended');
+  // The next sync often proves what the first one did not, because rows came and went meanwhile.
+  if (outcome === 'inconclusive' && isNews) {
+    const remedy = short === null ? INCONCLUSIVE_REMEDY : SHORT_REMEDY;
+    logger.warn({ collection, ...short, error: { remedy } }, `two syncs in a row were inconclusive: ${why}`);
+  }
+  if (outcome === 'complete' && short !== null)
+    logger.warn({ collection, ...short, error: { remedy: COVERED_REMEDY } }, COVERED);
   if (stats.rowsLate)
     logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.filterSelectsNothing));
 }
@@ -193,9 +210,6 @@ function logFailure(logger: Logger, isNews: boolean, failure: Readonly<Record<st
 
 function logHub(logger: Logger, event: HubEvent, isNews: boolean): void {
   switch (event.type) {
-    case 'request-started':
-    case 'request-stopped':
-      return;
     case 'request-done':
     case 'circuit-closed':
       logger[isNews ? 'info' : 'debug'](event, isNews ? 'the hub answers again' : 'hub');

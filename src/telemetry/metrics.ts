@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, collectDefaultMetrics, type Registry } from 'prom-client';
-import type { CollectionStatus } from '../core/health/collection-status.ts';
 import { TENANT_PARTS } from '../core/health/tenant-facts.ts';
 import type { TenantStatus } from '../core/health/tenant-status.ts';
 import type { HubEvent } from '../core/hub-events.ts';
@@ -37,45 +36,29 @@ export function createMetrics(
   }
   registerGauges(registry, board);
   const counters = registerCounters(registry);
-  return (tenant, event) => {
-    // The last sync of a tenant that the configuration no longer names is not counted.
-    if (board.configuration.config.tenants.some(({ id }) => id === tenant))
-      countEvent(counters, tenant, event);
-  };
-}
-
-/** Takes tenants that the configuration no longer names out of the counters; the gauges follow the board. */
-export async function forgetTenants(registry: Registry, tenants: readonly string[]): Promise<void> {
-  for (const metric of registry.getMetricsAsArray() as unknown as Counter[]) {
-    for (const { labels } of (await metric.get()).values) {
-      // `le` is of a bucket.
-      const { le: _, ...series } = labels as Record<string, string>;
-      if (tenants.includes(series['tenant'] ?? '')) metric.remove(series);
-    }
-  }
+  return (tenant, event) => countEvent(counters, tenant, event);
 }
 
 function registerCounters(registry: Registry) {
   const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name: `rollcall_${name}`, help, labelNames, registers });
   return {
-    rows: new Counter({
-      name: 'rollcall_rows_total',
-      help: 'Rows that the hub returned, by what Rollcall did with them, and removals of rows that the hub no longer has.',
-      labelNames: [...SCOPE, 'outcome'],
-      registers,
-    }),
-    absenceChanges: new Counter({
-      name: 'rollcall_absence_changes_total',
-      help: 'Published changes of absences, by operation, including those of a first load.',
-      labelNames: ['tenant', 'operation'],
-      registers,
-    }),
-    deviations: new Counter({
-      name: 'rollcall_hub_deviations_total',
-      help: 'Deviations of a hub from its specification: rows older than the published ones; versions of absences that it did not show when asked.',
-      labelNames: ['tenant', 'kind'],
-      registers,
-    }),
+    rows: counter(
+      'rows_total',
+      'Rows that the hub returned, by what Rollcall did with them, and removals of rows that the hub no longer has.',
+      [...SCOPE, 'outcome'],
+    ),
+    absenceChanges: counter(
+      'absence_changes_total',
+      'Published changes of absences, by operation, including those of a first load.',
+      ['tenant', 'operation'],
+    ),
+    deviations: counter(
+      'hub_deviations_total',
+      'Deviations of a hub from its specification: rows older than the published ones; versions of absences that it did not show when asked.',
+      ['tenant', 'kind'],
+    ),
     syncs: new Histogram({
       name: 'rollcall_sync_duration_seconds',
       help: 'Duration of syncs, complete or not: sum and count.',
@@ -84,12 +67,11 @@ function registerCounters(registry: Registry) {
       buckets: [],
       registers,
     }),
-    requests: new Counter({
-      name: 'rollcall_hub_requests_total',
-      help: 'Requests to the hub and its token endpoint, including retries.',
-      labelNames: ['tenant', 'outcome'],
-      registers,
-    }),
+    requests: counter(
+      'hub_requests_total',
+      'Requests to the hub and its token endpoint, including retries.',
+      ['tenant', 'outcome'],
+    ),
     requestSeconds: new Histogram({
       name: 'rollcall_hub_request_duration_seconds',
       help: 'Duration of requests to the hub, including the body.',
@@ -97,12 +79,7 @@ function registerCounters(registry: Registry) {
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
       registers,
     }),
-    transactions: new Counter({
-      name: 'rollcall_transactions_total',
-      help: 'Kafka transactions by outcome.',
-      labelNames: ['tenant', 'outcome'],
-      registers,
-    }),
+    transactions: counter('transactions_total', 'Kafka transactions by outcome.', ['tenant', 'outcome']),
   };
 }
 
@@ -158,151 +135,139 @@ function countEvent(
   }
 }
 
-/** Gauges whose values are read from the board at each scrape. */
-function boardGauges(registry: Registry, board: Board) {
-  const gaugeOf = <Label extends string>(
+/** One value of a gauge, with its labels; null: no value. */
+type Sample = { readonly value: number | null } & Readonly<Record<string, string | number | null>>;
+
+/** Registers the gauges, whose values are read from the board at each scrape. */
+function registerGauges(registry: Registry, board: Board): void {
+  const gauge = (
     name: string,
     help: string,
-    labelNames: readonly Label[],
-    set: (gauge: Gauge<Label>) => void,
+    labelNames: readonly string[],
+    samples: () => readonly Sample[],
   ): void =>
     registry.registerMetric(
-      new Gauge<Label>({
+      new Gauge({
         name: `rollcall_${name}`,
         help,
         labelNames,
         registers: [],
         collect() {
           this.reset();
-          set(this);
+          for (const { value, ...labels } of samples())
+            if (value !== null) this.set(labels as Record<string, string>, value);
         },
       }),
     );
-  // A scrape asks each gauge separately; all of them answer from one reading of the board, which the first one takes.
-  let read: readonly { monitor: TenantMonitor; status: TenantStatus }[] = [];
-  const ofTenants = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[],
-    values: (monitor: TenantMonitor, status: TenantStatus, set: Gauge<Label | 'tenant'>) => void,
-  ): void => {
-    const isFirst = registry.getSingleMetric('rollcall_ready') === undefined;
-    gaugeOf<Label | 'tenant'>(name, help, ['tenant', ...labelNames], (gauge) => {
-      if (isFirst) read = board.tenants.map((monitor) => ({ monitor, status: monitor.status() }));
-      for (const { monitor, status } of read) values(monitor, status, gauge);
-    });
-  };
-  /** Of collections with syncs of their own; null: no value. */
-  const ofCollections = (
-    name: string,
-    help: string,
-    value: (each: CollectionStatus, live: CollectionMonitor, status: TenantStatus) => number | null,
-  ): void =>
-    ofTenants(name, help, ['collection'], (monitor, status, gauge) => {
-      for (const each of status.collections) {
-        const { collection, derivedFrom } = each;
-        const now = derivedFrom === null ? value(each, monitor.live(collection), status) : null;
-        if (now !== null) gauge.set({ tenant: monitor.tenant, collection }, now);
-      }
-    });
+  let read: readonly Reading[] = [];
+  gauge(
+    'ready',
+    '1 while a part of the tenant is well: see /readyz for the reason when it is not.',
+    ['tenant', 'part'],
+    () => {
+      // A scrape asks each gauge separately; all of them answer from one reading of the board, which the first one takes.
+      read = board.tenants.map((monitor) => ({ monitor, status: monitor.status() }));
+      return read.flatMap(({ status: { tenant, reasons } }) =>
+        TENANT_PARTS.map((part) => {
+          const isWell = reasons.every((reason) => reason.part !== part);
+          return { tenant, part, value: Number(isWell) };
+        }),
+      );
+    },
+  );
+  gauge(
+    'owner',
+    '1 while this process owns the tenant; 0 for every other one of the configuration.',
+    ['tenant'],
+    () => {
+      const own = new Set(board.tenants.filter(({ isOwner }) => isOwner).map(({ tenant }) => tenant));
+      return board.configured.map((tenant) => ({ tenant, value: Number(own.has(tenant)) }));
+    },
+  );
+  gauge(
+    'configuration_valid',
+    '1 while the configuration on disk can be used; 0: the process goes on with an earlier one.',
+    [],
+    () => [{ value: Number(board.configuration.isValid) }],
+  );
+  gauge(
+    'absence_contradictions',
+    'Number of absences whose records at the hub contradict each other at present.',
+    ['tenant'],
+    () => read.map(({ status: { tenant, contradictions } }) => ({ tenant, value: contradictions })),
+  );
+  registerCollectionGauges(gauge, () => syncedOf(read));
+}
+
+interface Reading {
+  readonly monitor: TenantMonitor;
+  readonly status: TenantStatus;
+}
+
+/** The collections with syncs of their own. */
+function syncedOf(read: readonly Reading[]) {
+  return read.flatMap(({ monitor, status }) =>
+    status.collections.flatMap((each) => {
+      const { collection, derivedFrom } = each;
+      const { tenant } = status;
+      return derivedFrom === null
+        ? [{ tenant, collection, each, live: monitor.live(collection), status }]
+        : [];
+    }),
+  );
+}
+
+type Synced = ReturnType<typeof syncedOf>[number];
+
+function registerCollectionGauges(
+  gauge: (name: string, help: string, labelNames: readonly string[], samples: () => Sample[]) => void,
+  synced: () => readonly Synced[],
+): void {
+  const ofCollections = (name: string, help: string, value: (one: Synced) => number | null): void =>
+    gauge(name, help, SCOPE, () =>
+      synced().map((one) => ({ tenant: one.tenant, collection: one.collection, value: value(one) })),
+    );
   const ofSyncs = (
     name: string,
     help: string,
     value: (live: CollectionMonitor, mode: SyncMode) => number | null,
   ): void =>
-    ofTenants(name, help, ['collection', 'mode'], (monitor, status, gauge) => {
-      const { tenant } = monitor;
-      for (const { collection, derivedFrom } of status.collections) {
-        if (derivedFrom !== null) continue;
-        for (const mode of ['FULL', 'INCREMENTAL'] as const) {
-          const now = value(monitor.live(collection), mode);
-          if (now !== null) gauge.set({ tenant, collection, mode: MODES[mode] }, now);
-        }
-      }
-    });
-  return { gaugeOf, ofTenants, ofCollections, ofSyncs };
-}
-
-function registerGauges(registry: Registry, board: Board): void {
-  const gauges = boardGauges(registry, board);
-  const { gaugeOf, ofTenants } = gauges;
-  ofTenants(
-    'ready',
-    '1 while a part of the tenant is well: see /readyz for the reason when it is not.',
-    ['part'],
-    ({ tenant }, { reasons }, gauge) => {
-      for (const part of TENANT_PARTS)
-        gauge.set({ tenant, part }, reasons.some((reason) => reason.part === part) ? 0 : 1);
-    },
-  );
-  gaugeOf(
-    'owner',
-    '1 while this process owns the tenant; 0 for every other one of the configuration.',
-    ['tenant'],
-    (gauge) => {
-      for (const tenant of board.configured) gauge.set({ tenant }, 0);
-      for (const { tenant, isOwner } of board.tenants) gauge.set({ tenant }, isOwner ? 1 : 0);
-    },
-  );
-  gaugeOf(
-    'configuration_valid',
-    '1 while the configuration on disk can be used; 0: the process goes on with an earlier one.',
-    [],
-    (gauge) => gauge.set(board.configuration.isValid ? 1 : 0),
-  );
-  gaugeOf(
-    'configuration_timestamp_seconds',
-    'When the process read the configuration in force, in seconds since the epoch.',
-    [],
-    (gauge) => gauge.set(board.configuration.sinceMs / 1000),
-  );
-  ofTenants(
-    'absence_contradictions',
-    'Number of absences whose records at the hub contradict each other at present.',
-    [],
-    ({ tenant, contradictions }, _, gauge) => {
-      if (contradictions !== null) gauge.set({ tenant }, contradictions);
-    },
-  );
-  registerCollectionGauges(gauges);
-}
-
-function registerCollectionGauges({
-  ofTenants,
-  ofCollections,
-  ofSyncs,
-}: ReturnType<typeof boardGauges>): void {
+    gauge(name, help, [...SCOPE, 'mode'], () =>
+      synced().flatMap(({ tenant, collection, live }) => [
+        { tenant, collection, mode: 'full', value: value(live, 'FULL') },
+        { tenant, collection, mode: 'incremental', value: value(live, 'INCREMENTAL') },
+      ]),
+    );
   ofCollections(
     'needs_decision',
     '1 while the collection needs a decision of a person: rows on hold, rows of another tenant, lost absences, or records whose schema is lost.',
-    ({ collection }, _, { decisions }) =>
-      decisions.some(({ collections }) => collections.includes(collection)) ? 1 : 0,
+    ({ collection, status: { decisions } }) =>
+      Number(decisions.some(({ collections }) => collections.includes(collection))),
   );
-  ofTenants(
+  gauge(
     'collection_in_trouble',
     '1 while the syncs of the collection fail (part "collection"), or many of its rows cannot be decoded (rejects); others go on.',
-    ['collection', 'part'],
-    ({ tenant }, { collections }, gauge) => {
-      for (const { collection, derivedFrom, trouble } of collections)
-        for (const part of derivedFrom === null ? TROUBLES : [])
-          gauge.set({ tenant, collection, part }, trouble?.part === part ? 1 : 0);
-    },
+    [...SCOPE, 'part'],
+    () =>
+      synced().flatMap(({ tenant, collection, each: { trouble } }) =>
+        TROUBLES.map((part) => ({ tenant, collection, part, value: Number(trouble?.part === part) })),
+      ),
   );
   ofCollections(
     'rows_on_hold',
     'Rows on hold, whose deletion needs a decision: see rollcall deletes list.',
-    ({ rowsOnHold }) => rowsOnHold,
+    ({ each }) => each.rowsOnHold,
   );
   ofCollections(
     'rows_short',
     'Rows that the hub counted and did not return in the last full sync.',
-    ({ rowsShort }) => rowsShort,
+    ({ each }) => each.rowsShort,
   );
-  ofCollections('rejects', 'Rows of the hub that currently cannot be decoded.', (_, { rejects }) => rejects);
+  ofCollections('rejects', 'Rows of the hub that currently cannot be decoded.', ({ live }) => live.rejects);
   ofCollections(
     'watermark_timestamp_seconds',
     'Every change at the hub before this time is published, in seconds since the epoch.',
-    ({ hasIncremental, watermark }, _, { hubClockAheadMs }) =>
+    ({ each: { hasIncremental, watermark }, status: { hubClockAheadMs } }) =>
       hasIncremental && watermark !== null ? (Date.parse(watermark) - hubClockAheadMs) / 1000 : null,
   );
   ofSyncs(
@@ -310,7 +275,7 @@ function registerCollectionGauges({
     'When the last complete sync ended, in seconds since the epoch; 0 until there has been a full one.',
     ({ completedMs }, mode) => (completedMs[mode] === null ? null : completedMs[mode] / 1000),
   );
-  ofSyncs('sync_in_progress', '1 while a sync runs.', ({ running }, mode) => (running.has(mode) ? 1 : 0));
+  ofSyncs('sync_in_progress', '1 while a sync runs.', ({ running }, mode) => Number(running.has(mode)));
 }
 
 /**

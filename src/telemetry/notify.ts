@@ -10,6 +10,7 @@ import {
   processNotice,
   textOf,
   type Notice,
+  type TenantNow,
   type Shown,
 } from '../core/health/notices.ts';
 import type { TenantStatus } from '../core/health/tenant-status.ts';
@@ -17,6 +18,7 @@ import { isoOrNull } from '../core/words.ts';
 import { systemCode } from '../errors.ts';
 import { createHttpAgent, type HttpAgent } from '../http-agent.ts';
 import type { Board } from './board.ts';
+import type { TenantMonitor } from './tenant-monitor.ts';
 
 const LOOK_EVERY_MS = 15_000;
 const AFTER_FAILURES = { firstMs: 5_000, longestMs: 5 * 60_000 } as const;
@@ -55,9 +57,10 @@ export async function notify({ notify: settings, kafka }: Config, options: Notif
       () => undefined,
     );
     if (signal.aborted) break;
-    const statuses = board.tenants.map((monitor) => monitor.status());
-    const shown = shownOn(board, statuses, kafka.topicPrefix);
-    const due = book.due(shown, Date.now(), startingOf(statuses));
+    const tenants = board.tenants.map((monitor) => ({ monitor, status: monitor.status() }));
+    const statuses = tenants.map(({ status }) => status);
+    const here = new Map(tenants.map(({ monitor, status }) => [status.tenant, nowOf(monitor, status)]));
+    const due = book.due(shownOn(board, statuses, kafka.topicPrefix), Date.now(), here);
     const notices = due.slice(0, MOST_NOTICES);
     if (notices.length > 0 && (await receiver.takes(notices, signal))) book.told(notices);
   }
@@ -81,10 +84,8 @@ function shownOn(board: Board, statuses: readonly TenantStatus[], prefix: string
   ];
 }
 
-/** The tenants of this process, and whether each one is starting. */
-function startingOf(statuses: readonly TenantStatus[]): ReadonlyMap<string, boolean> {
-  const isStarting = ({ reasons }: TenantStatus): boolean => reasons.some(({ part }) => part === 'start');
-  return new Map(statuses.map((status) => [status.tenant, isStarting(status)]));
+function nowOf({ lastDecision }: TenantMonitor, { reasons }: TenantStatus): TenantNow {
+  return { isStarting: reasons.some(({ part }) => part === 'start'), decision: lastDecision };
 }
 
 /** What `notify.url` leads to. Its failures are counted, and logged once until it answers again. */

@@ -5,7 +5,7 @@ import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts
 import { isFromHub, isOfOneCollection, RollcallError, type ErrorSource } from '../errors.ts';
 import { isoOrNull } from '../core/words.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { Progress } from '../model/progress.ts';
+import type { DecisionRecord, Progress } from '../model/progress.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { type CollectionMonitor, monitorsOf, reasonOf, type Reason } from './collection-monitor.ts';
@@ -47,6 +47,8 @@ export class TenantMonitor {
   readonly #reported = new Map<HealthPart, NotReady>();
   #owner: TenantFacts['owner'] = null;
   isOwner = false;
+  /** The last decision about the tenant since this process took it over. */
+  lastDecision: DecisionRecord | null = null;
   /** Number of contradictory absences; null where absences are not mirrored. */
   contradictions: number | null = null;
   #hubSkewMs = 0;
@@ -56,8 +58,8 @@ export class TenantMonitor {
     this.#incrementalOverlapMs = config.incrementalOverlapMs;
     this.#now = now;
     this.#collections = monitorsOf(config);
-    this.#oneRoster = new ApiWatch('the hub', config.hub);
-    this.#core = new ApiWatch('the Core API (schedules)', config.hub);
+    this.#oneRoster = new ApiWatch('the hub');
+    this.#core = new ApiWatch('the Core API (schedules)');
     this.report('start', TAKING_OVER);
   }
 
@@ -113,13 +115,16 @@ export class TenantMonitor {
         // One class or student that the hub never answers for is a reject, and no failure of the API.
         if (event.outcome === 'complete')
           (event.collection === 'schedules' ? this.#core : this.#oneRoster).forget();
-        return true;
+        return this.#isFailureNew(event.collection);
       case 'sync-failed':
         if (isFromHub(event.error)) return this.#noteHubFailure(event.error, event.collection);
         // Any other one ends the session, which reports it.
-        return isOfOneCollection(event.error);
+        return isOfOneCollection(event.error) && this.#isFailureNew(event.collection);
       case 'not-offered':
         this.#noteRefusal(event.error);
+        return true;
+      case 'deletion':
+        if (event.event.kind !== 'missing') this.lastDecision = event.event;
         return true;
       default:
         return true;
@@ -151,9 +156,14 @@ export class TenantMonitor {
   /** False for an answer that ends no failure of the hub. */
   #noteRequest(event: HubEvent, nowMs: number): boolean {
     const isKnown = event.type === 'request-failed' && this.#isFailing(event.target);
-    this.#apiOf(event).note(isKnown ? { type: 'request-stopped', target: event.target } : event, nowMs);
+    if (!isKnown) this.#apiOf(event).note(event, nowMs);
     if (event.type === 'circuit-closed') this.report('hub', null);
     return event.type !== 'request-done' || (event.target !== 'token' && this.#hubAnswers());
+  }
+
+  /** The last sync under an earlier configuration may be of a collection that is not mirrored any more. */
+  #isFailureNew(collection: CollectionName): boolean {
+    return this.#collections.get(collection)?.isFailureNew ?? false;
   }
 
   /** A collection that fails again and again says nothing new of the hub, which may have answered others meanwhile. */
@@ -169,7 +179,7 @@ export class TenantMonitor {
     const isKnown = isOfHub && error.reaction === 'retry' && this.#reported.has('hub');
     if (isOfHub && !this.#isFailing(collection)) return this.report('hub', reasonOf(error)) && !isKnown;
     this.#noteRefusal(error);
-    return this.live(collection).isFailureNew && !isKnown;
+    return this.#isFailureNew(collection) && !isKnown;
   }
 
   /**

@@ -8,11 +8,15 @@ import type { TenantStatus } from './tenant-status.ts';
  */
 const INCOMPLETE: ReadonlySet<HealthPart> = new Set(['short', 'rejects', 'removals', 'load']);
 
-/** Whether the copy of a tenant is complete and fresh, in one line: yes, and up to when; or no, and since when. */
+/**
+ * Whether the copy of a tenant is complete and fresh, in one line: yes, and up to when; or no, and since when. During a first
+ * load: how far it is.
+ */
 export function completeAndFresh(
-  { state, reasons, decisions, collections }: TenantStatus,
+  { state, firstLoad, reasons, decisions, collections }: TenantStatus,
   nowMs: number,
 ): string {
+  if (firstLoad !== null) return firstLoad;
   const watermarks = collections.flatMap(({ hasIncremental, isNotOffered, watermark }) =>
     hasIncremental && !isNotOffered && watermark !== null ? [watermark] : [],
   );

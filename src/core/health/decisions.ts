@@ -62,7 +62,7 @@ export function decisionsOf(
       question:
         foreign.length > 0
           ? `First decide whose rows of ${named(foreign)} the hub shows: before that no deletion can be approved. They are listed by`
-          : 'Look what is missing, of which schools, since when and why; each part that is really gone can be approved by itself',
+          : 'Run this first: it lists what is missing, of which schools, since when and why, and prints the command that approves each part that is really gone',
       commands: [`rollcall deletes list --tenant ${tenant}`],
     },
     {

@@ -1,4 +1,5 @@
 import { countOf, forHow } from '../words.ts';
+import type { DecisionRecord } from '../../model/progress.ts';
 import { named } from './decisions.ts';
 import type { HealthPart, NotReady } from './tenant-facts.ts';
 import type { TenantStatus } from './tenant-status.ts';
@@ -17,6 +18,8 @@ export interface Notice {
   readonly what: string;
   /** ISO 8601; null: not known. */
   readonly since: string | null;
+  /** How it ended, as a sentence; null: it lasts, or nobody knows. */
+  readonly how: string | null;
   readonly remedy: string;
   readonly commands: readonly string[];
 }
@@ -74,12 +77,40 @@ function shownAs(
   scope: string,
   { tenant, code, collections, commands }: Pick<Notice, 'tenant' | 'code' | 'collections' | 'commands'>,
 ): Shown {
-  const about = { tenant, collections, code, what, since, remedy, commands };
+  const about = { tenant, collections, code, what, since, how: null, remedy, commands };
   return {
     notice: { id: `${scope}/${code}`, status: 'begun', ...about },
     patienceMs: PATIENCE_MS[part] ?? 0,
   };
 }
+
+/** How a state ends, by its code, and by the last decision if it was taken meanwhile. The end of any other state says enough. */
+const ENDINGS: Readonly<Partial<Record<string, string>>> = {
+  failed: 'the tenant is mirrored again',
+  kafka: 'Kafka can be used again',
+  redis: 'Redis can be used again',
+  registry: 'the schema registry can be used again',
+  pipeline: 'the tenant is mirrored again',
+  hub: 'the hub answers again',
+  collection: 'its syncs succeed again',
+  load: 'every collection is loaded',
+  'ROWS_ON_HOLD approved': 'a person has approved the removals',
+  'ROWS_ON_HOLD healed': 'the missing rows are back',
+  HUB_FOREIGN_DATA: 'the hub returns the rows of this tenant again',
+  'HUB_FOREIGN_DATA accepted': 'a person has accepted the rows',
+  ABSENCES_LOST: 'the absences are back',
+  'ABSENCES_LOST reset': 'a person has reset the absences',
+};
+
+/** A tenant of this process, for the end of a notice. */
+export interface TenantNow {
+  /** It is not known yet what needs a person. */
+  readonly isStarting: boolean;
+  /** The last decision about it; null: none since this process took the tenant over. */
+  readonly decision: Pick<DecisionRecord, 'kind' | 'atMs'> | null;
+}
+
+const PROCESS: TenantNow = { isStarting: false, decision: null };
 
 interface Known {
   notice: Notice;
@@ -100,10 +131,9 @@ export class NoticeBook {
   }
 
   /**
-   * `starting`: the tenants of this process, and whether each is starting, so that it is not known yet what needs a person.
-   * If another process mirrors a tenant by now, that process sends the end.
+   * `here`: the tenants of this process. If another process mirrors a tenant by now, that process sends the end.
    */
-  due(shown: readonly Shown[], nowMs: number, starting: ReadonlyMap<string, boolean>): Notice[] {
+  due(shown: readonly Shown[], nowMs: number, here: ReadonlyMap<string, TenantNow>): Notice[] {
     const begun = shown.flatMap(({ notice, patienceMs }): Notice[] => {
       const known = this.#known.get(notice.id) ?? { notice, firstMs: nowMs, lastMs: nowMs, isTold: false };
       this.#known.set(notice.id, Object.assign(known, { notice, lastMs: nowMs }));
@@ -112,12 +142,17 @@ export class NoticeBook {
       return isDue ? [notice] : [];
     });
     const over = [...this.#known.values()].flatMap((known): Notice[] => {
-      const { notice, lastMs, isTold } = known;
+      const { notice, firstMs, lastMs, isTold } = known;
       const { id, tenant } = notice;
+      const of = tenant === null ? PROCESS : here.get(tenant);
       if (lastMs === nowMs) return [];
-      if (!isTold || (tenant !== null && !starting.has(tenant))) this.#known.delete(id);
-      else if (tenant !== null && starting.get(tenant) === true) known.lastMs = nowMs;
-      else if (nowMs - lastMs >= this.#afterMs) return [{ ...notice, status: 'over' }];
+      if (!isTold || of === undefined) this.#known.delete(id);
+      else if (of.isStarting) known.lastMs = nowMs;
+      else if (nowMs - lastMs >= this.#afterMs) {
+        const { kind = '', atMs = 0 } = of.decision ?? {};
+        const decided = atMs >= firstMs ? ENDINGS[`${notice.code} ${kind}`] : undefined;
+        return [{ ...notice, status: 'over', how: decided ?? ENDINGS[notice.code] ?? null }];
+      }
       return [];
     });
     return [...begun, ...over];
@@ -137,14 +172,15 @@ const MOST_LINES = 10;
 
 /** The notices as a message for a chat: a line for each cause, however many tenants it has. */
 export function textOf(notices: readonly Notice[], nowMs: number): string {
-  const lines = [...Map.groupBy(notices, ({ status, what }) => `${status} ${what}`).values()].map(
+  const lines = [...Map.groupBy(notices, ({ status, what, how }) => `${status} ${how} ${what}`).values()].map(
     ([first, ...others]) => {
       if (first === undefined) return '';
-      const { status, what, since, remedy, commands } = first;
+      const { status, what, since, how, remedy, commands } = first;
       const tenants = [first, ...others].map(({ tenant }) => tenant ?? 'the process');
       const who =
         others.length === 0 ? named(tenants) : `${countOf(tenants.length, 'tenant')} (${named(tenants)})`;
-      if (status === 'over') return `Rollcall, ${who}: over: ${what}`;
+      const ending = how === null ? '' : ` (${how})`;
+      if (status === 'over') return `Rollcall, ${who}: over${ending}: ${what}`;
       const todo = [`→ ${remedy}`, ...commands].join('\n    ');
       return `Rollcall, ${who}: ${what}${forHow(since, nowMs)}\n${todo}`;
     },

@@ -1,6 +1,7 @@
 import { countOf, forHow, formatCount, isoOrNull, printable } from '../words.ts';
 import { collectionStatus, type CollectionStatus } from './collection-status.ts';
 import { decisionsOf, named, type Decision } from './decisions.ts';
+import { firstLoad } from './first-load.ts';
 import { TENANT_PARTS, type HealthPart } from './tenant-facts.ts';
 import type { NotReady, OwnerHeartbeat, TenantFacts } from './tenant-facts.ts';
 
@@ -30,6 +31,8 @@ export interface TenantStatus {
   readonly headline: string;
   readonly ready: boolean;
   readonly needsPerson: boolean;
+  /** How far the first load is; null in any other state. */
+  readonly firstLoad: string | null;
   /** Why the tenant is not well, the gravest first, and causes before consequences. Not each makes it unready. */
   readonly reasons: readonly NotReady[];
   readonly decisions: readonly Decision[];
@@ -60,14 +63,16 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
   const [reason] = reasons;
   const said = reason ? `${reason.part}: ${reason.why}${forHow(reason.since, nowMs)}` : 'all well';
   const asked = isStopped({ reasons }) ? undefined : decision;
+  const state = asked ? 'needs-person' : reason ? (STATES[reason.part] ?? 'in-trouble') : 'well';
   return {
     tenant,
-    state: asked ? 'needs-person' : reason ? (STATES[reason.part] ?? 'in-trouble') : 'well',
+    state,
     headline: asked
       ? `needs a decision: ${asked.what}${forHow(asked.since, nowMs)}`
       : `${said}${notes(facts, collections)}${decision ? `; needs a decision: ${decision.what}` : ''}`,
     ready: reasons.every(({ part }) => PARTS_OF_COLLECTIONS.has(part)),
     needsPerson: decisions.length > 0,
+    firstLoad: state === 'loading' ? firstLoad(collections) : null,
     reasons,
     decisions,
     owner: owner && { owner: owner.owner, since: isoOrNull(owner.ownedSinceMs || null) },
@@ -203,7 +208,7 @@ function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {
   const ofOwn = lacking.filter(({ derivedFrom }) => derivedFrom === null || !names.has(derivedFrom));
   if (ofOwn.length === 0) return [];
   const why = `never loaded completely: ${named(ofOwn.map(({ collection }) => collection))}`;
-  const remedy = 'Wait for the first load; the status page and the log show how far it is.';
+  const remedy = 'Wait for the first load: "rollcall status", the status page and the log say how far it is.';
   return [{ part: 'load', why, remedy }];
 }
 

@@ -14,12 +14,9 @@ const LOOKS = {
   'in-trouble': ['bad', '✗', 'in trouble'],
   late: ['warn', '!', 'late'],
   starting: ['warn', '…', 'starting'],
-  loading: ['warn', '…', 'first load'],
+  loading: ['warn', '…'],
   well: ['good', '✓'],
 };
-
-/** The collections that are open, as `<tenant>/<collection>`. */
-const open = new Set();
 
 const main = document.querySelector('#main');
 const overall = document.querySelector('#overall');
@@ -57,6 +54,7 @@ function show() {
       tenant.includes(filter.tenant.value.trim()) && !(filter.wrong.checked && state === 'well'),
   );
   const isFew = tenants.length <= OPEN_AT_MOST;
+  filter.hidden = latest.tenantsConfigured <= OPEN_AT_MOST;
   const onTop = isFew ? tenants : [];
   const process = { tenant: 'this process', reasons: latest.reasons };
   const { note } = latest.configuration;
@@ -66,7 +64,7 @@ function show() {
   next.append(
     ...(isStale ? [node('p', { class: 'alarm bad', 'data-key': ' stale', role: 'alert' }, silence)] : []),
     ...alarm('decisions', 'bad', '✗ A decision is needed', onTop.flatMap(decisionsAt(nowMs))),
-    ...alarm('troubles', 'warn', '! Troubles', [process, ...onTop].flatMap(troublesAt(nowMs))),
+    ...alarm('troubles', 'warn', '! Not well', [process, ...onTop].flatMap(troublesAt(nowMs))),
     ...alarm('configuration', 'warn', '! Configuration', troublesAt(nowMs)({ ...process, reasons: notes })),
     ...(tenants.length > 0 ? [] : [node('p', { 'data-key': ' idle' }, 'No tenant to show.')]),
     ...tenants.map((each) => tenantCard(each, nowMs, isFew)),
@@ -87,8 +85,10 @@ function show() {
 function summary(isStale) {
   if (isStale) return ['bad', '✗ no answer'];
   if (latest.needsPerson) return ['bad', '✗ needs a decision'];
-  if (!latest.ready) return ['warn', '! not ready'];
   const well = latest.tenants.filter(({ state }) => state === 'well').length;
+  const loading = latest.tenants.filter(({ state }) => state === 'loading').length;
+  if (loading > 0 && loading + well === latest.tenantsConfigured) return ['warn', '… first load'];
+  if (!latest.ready) return ['warn', '! not ready'];
   const isWell = latest.configuration.note === null && well === latest.tenantsConfigured;
   return isWell ? ['good', '✓ all well'] : ['warn', '! see below'];
 }
@@ -145,11 +145,11 @@ const troublesAt = (nowMs) => (status) =>
 
 /** A tenant: its state and owner, what to do (unless the top of the page says it), and a row for each collection if it is open. */
 function tenantCard(status, nowMs, isFew) {
-  const { tenant, state, headline, owner, isHere, collections } = status;
+  const { tenant, state, headline, firstLoad, owner, isHere, collections } = status;
   const elsewhere = `Its collections: on the page of its owner, or by "${latest.statusCommand} --tenant ${tenant}".`;
   const [color, mark, words = headline] = LOOKS[state] ?? ['warn', '?'];
   // With few tenants the reasons stand on top.
-  const said = isFew ? words : headline;
+  const said = firstLoad ?? (isFew ? words : headline);
   return node(
     'details',
     { class: isFew ? 'card' : 'card line', 'data-key': tenant, ...(isFew ? { open: '' } : {}) },
@@ -184,16 +184,14 @@ const COLUMNS = [
 ];
 
 const LEGEND =
-  'complete up to: all older changes are published · in Kafka: rows in the topic now · at the hub: rows in the last full sync · derived: made from the collection above';
+  'on hold: rows whose removal needs a decision · rejects: rows that cannot be read ("rollcall tail rejects --to-end" says why) · complete up to: all older changes are published · in Kafka: rows in the topic now · at the hub: rows in the last full sync · derived: made from the collection above';
 
 /** A derived collection stands below its source. */
 function table({ tenant, collections }, nowMs) {
   const own = collections.filter(({ derivedFrom }) => derivedFrom === null);
   const below = (name) => collections.filter(({ derivedFrom }) => derivedFrom === name);
   const titles = COLUMNS.map((title) => node('th', { scope: 'col' }, title));
-  const rows = own.flatMap((each) =>
-    [each, ...below(each.collection)].flatMap((one) => row(one, tenant, nowMs)),
-  );
+  const rows = own.flatMap((each) => [each, ...below(each.collection)].flatMap((one) => row(one, nowMs)));
   return node(
     'div',
     {},
@@ -208,58 +206,28 @@ function table({ tenant, collections }, nowMs) {
   );
 }
 
-/** The row of a collection, and below it what it did lately, if it is open. A derived one has no syncs of its own. */
-function row(each, tenant, nowMs) {
-  const isDerived = each.derivedFrom !== null;
-  const key = `${tenant}/${each.collection}`;
-  const isOpen = open.has(key);
-  const mark = each.trouble ? '✗ ' : '';
-  const name = isDerived
-    ? `↳ ${each.collection}`
-    : node(
-        'button',
-        { class: 'name', 'data-collection': key, 'aria-expanded': isOpen },
-        `${mark}${each.collection}`,
-      );
+/** The row of a collection, and below it its trouble. A derived one has no syncs of its own. */
+function row(each, nowMs) {
+  const { collection, derivedFrom, trouble } = each;
+  const isDerived = derivedFrom !== null;
+  const mark = isDerived ? '↳ ' : trouble ? '✗ ' : '';
   const cell = (color, ...content) => node('td', { class: color }, ...content);
   const number = (value, color) => cell(value > 0 ? color : 'soft', isDerived ? '–' : count(value));
   const shown = node(
     'tr',
-    { 'data-key': key },
-    node('th', { scope: 'row', class: each.trouble ? 'bad' : '' }, name),
+    { 'data-key': collection },
+    node('th', { scope: 'row', class: trouble ? 'bad' : '' }, mark + collection),
     sync(each, cell, nowMs),
     number(each.rowsOnHold, 'bad'),
-    number(each.rejected, each.trouble?.part === 'rejects' ? 'bad' : 'warn'),
+    number(each.rejected, trouble?.part === 'rejects' ? 'bad' : 'warn'),
     cell(each.late?.part === 'watermark' ? 'warn' : '', ...ago(each.watermark, nowMs)),
     number(each.rowsNow, ''),
     cell('', count(each.rowsThen)),
     cell(each.late?.part === 'full' ? 'warn' : '', ...ago(each.lastCompleteFull, nowMs)),
   );
-  return isOpen ? [shown, lately(each, key, nowMs)] : [shown];
-}
-
-/** The last syncs of a collection, why they failed, and why rows cannot be read. */
-function lately({ trouble, lately: { syncs, rejects } }, key, nowMs) {
-  const item = (...content) => node('li', {}, ...content);
-  const items = [
-    ...(trouble ? [item(`→ ${trouble.remedy}`)] : []),
-    ...syncs.map((each) =>
-      item(
-        `${KINDS[each.mode]} · `,
-        ...ago(each.endedAt, nowMs),
-        ` · ${count(each.rowsSeen)} rows in ${span(each.durationMs)}, ${count(each.rowsChanged)} changed · ${each.outcome}`,
-        each.why === null ? '' : `: ${each.why}`,
-      ),
-    ),
-    ...rejects.map(({ reason, rows }) => item(`rejected in the last full sync: ${count(rows)} × ${reason}`)),
-  ];
-  const none = 'No sync has changed anything or failed since this process took the tenant over.';
-  const list = node('ul', { class: 'soft' }, ...(items.length > 0 ? items : [item(none)]));
-  return node(
-    'tr',
-    { 'data-key': `${key} lately` },
-    node('td', { class: 'lately', colspan: COLUMNS.length }, list),
-  );
+  if (trouble === null) return [shown];
+  const why = node('p', { class: 'bad' }, trouble.why);
+  return [shown, node('tr', {}, node('td', { class: 'why', colspan: COLUMNS.length }, why))];
 }
 
 const KINDS = { FULL: 'full sync', INCREMENTAL: 'incremental sync' };
@@ -311,12 +279,6 @@ function ago(iso, nowMs) {
 }
 
 main.addEventListener('click', ({ target }) => {
-  const key = target.closest('button[data-collection]')?.dataset.collection;
-  if (key !== undefined) {
-    if (!open.delete(key)) open.add(key);
-    show();
-    return;
-  }
   const button = target.closest('button[data-command]');
   if (button === null) return;
   const copied = navigator.clipboard?.writeText(button.dataset.command);

@@ -8,14 +8,7 @@ import { type CollectionName } from '../../../src/model/collections.ts';
 import type { Board } from '../../../src/telemetry/board.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { IS_FULL } from '../../run/rounds.ts';
-import {
-  ANSWERED,
-  boardOf,
-  caughtUp,
-  loaded,
-  onHoldIn,
-  syncEnded,
-} from '../../unit/telemetry/support/board-of.ts';
+import { ANSWERED, boardOf, caughtUp, loaded, onHoldIn } from '../../unit/telemetry/support/board-of.ts';
 import { fiveProcesses } from '../../unit/telemetry/support/five-processes.ts';
 import { launchChromium, violationsOn } from './browser.ts';
 import { pageOn } from '../../../src/cli/help.ts';
@@ -105,9 +98,12 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     const stats = newSyncStats({ syncId: 'f', mode: 'FULL', startedAtMs: Date.now() });
     Object.assign(stats, { rowsSeen: 9_800, totalAtStart: 21_430 });
     emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
-    emit({ type: 'sync-page', collection: 'users', stats, tally: unchangedRows(9_800) });
+    emit({ type: 'sync-page', collection: 'users', stats, tally: unchangedRows(9_800), rows: 0 });
     emit(rowsOnHold('enrollments', 312));
     board.report('hub', { why: 'no answer', remedy: 'See rollcall check.' });
+    const error = new RollcallError('HUB_TIMEOUT', 'No list came', { remedy: 'Wait.' });
+    const failed = { type: 'sync-failed', mode: 'INCREMENTAL', durationMs: 1, retryInMs: 1, error } as const;
+    for (const _ of [1, 2]) emit({ ...failed, collection: 'enrollments' });
     await page.waitForSelector('progress');
     expect(await page.evaluate('document.activeElement.className')).toBe('scroll');
     expect(await page.textContent('#decisions')).toBe('✗ A decision is needed');
@@ -116,29 +112,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     expect(await page.textContent('.commands')).toContain('rollcall deletes list --tenant north');
     expect(await page.textContent('.warn-edge')).toContain('north · hub');
     expect(await page.textContent('td progress + span')).toMatch(/46 %, \d+ (?:s|min) left/);
-  });
-
-  it('opens a collection to its last syncs and to why rows are rejected', async () => {
-    const stats = newSyncStats({ syncId: 'g', mode: 'FULL', startedAtMs: Date.now() });
-    Object.assign(stats, { rowsSeen: 21_430, rowsUpdated: 12 });
-    stats.rejectReasons.set('email: not a text', 14);
-    const progress = known('enrollments');
-    emit(syncEnded({ collection: 'enrollments', stats, durationMs: 12_300, progress }));
-    const error = new RollcallError('HUB_TIMEOUT', 'The hub did not answer', { remedy: 'Wait.' });
-    const failed = {
-      type: 'sync-failed',
-      mode: 'INCREMENTAL',
-      durationMs: 900,
-      retryInMs: 1,
-      error,
-    } as const;
-    for (const _ of [1, 2]) emit({ ...failed, collection: 'enrollments' });
-    const page = await open(url);
-    await page.click('button[data-collection="north/enrollments"]');
-    const shown = (await page.textContent('.lately')) ?? '';
-    expect(shown).toMatch(/full sync · \d+ s ago · 21,430 rows in 12 s, 12 changed · complete/);
-    expect(shown).toContain('rejected in the last full sync: 14 × email: not a text');
-    expect(shown.match(/failed: The hub did not answer \(HUB_TIMEOUT\)/g)).toHaveLength(1);
+    expect(await page.textContent('.why')).toBe('No list came (HUB_TIMEOUT)');
   });
 
   it('links each decision to the page that says how to decide', async () => {
@@ -187,6 +161,20 @@ describe.skipIf(browser === undefined)('the status page', async () => {
       await page.keyboard.press('Enter');
     }
     for (const control of ['BUTTON', 'SUMMARY', 'A']) expect(reached).toContain(control);
+  });
+
+  it('shows how far a first load is', async () => {
+    const loading = boardOf(Date.now(), ['users']);
+    loading.emit(
+      { type: 'owned', owner: 'vm-1' },
+      caughtUp('users', null),
+      { type: 'session-opened' },
+      ANSWERED,
+    );
+    const page = await open(await serve(loading.board));
+    expect(await page.textContent('#overall')).toBe('… first load');
+    const said = await page.textContent('summary');
+    expect(said).toContain('… first load: 0 of 1 collection complete');
   });
 
   it('says that Rollcall does not answer, once it does not', async () => {

@@ -48,7 +48,7 @@ describe('a scan', () => {
     expect(queriesOf(seen)).toEqual(['?limit=3', '?limit=3&afterSourcedId=c', '?limit=3&afterSourcedId=f']);
     for (const asked of seen.asked)
       expect(asked).toMatchObject({ path: USERS, authorization: 'Bearer token-1' });
-    const usual = new Set(['request-started', 'request-done', 'token-obtained', 'paging-decided']);
+    const usual = new Set(['request-done', 'token-obtained', 'paging-decided']);
     expect(seen.events.filter(({ type }) => !usual.has(type))).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ import { newSyncStats, noTally } from '../../../src/core/sync-stats.ts';
 import { createEventLog } from '../../../src/telemetry/log-events.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { readableLine } from '../../../src/telemetry/terminal-log.ts';
-import { caughtUp, syncEnded } from './support/board-of.ts';
+import { boardOf, caughtUp, loaded, syncEnded } from './support/board-of.ts';
 
 const stats = newSyncStats({ syncId: 'p1', mode: 'FULL', startedAtMs: 0 });
 const NOTHING = noTally();
@@ -73,24 +73,36 @@ it('a short scan keeps removals back where the rest is published, and else gets 
   expect(said.map((text) => text.includes('Choose another hub.paging'))).toEqual([false, true]);
 });
 
+it('an inconclusive sync is a warning only if the one before was inconclusive too; its end is told', () => {
+  const { board } = boardOf(0);
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  const log = createEventLog(createLogger({ level: 'info', destination: { write } }));
+  const inconclusive = syncEnded({ outcome: 'inconclusive', why: 'a response had no list' });
+  for (const event of [inconclusive, syncEnded(), inconclusive, inconclusive, inconclusive, syncEnded()])
+    log('north', event, board.note('north', event));
+  const said = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
+  expect(said.map(({ level }) => level)).toEqual(['info', 'info', 'info', 'warn', 'info', 'info']);
+  expect(said.at(-1)?.msg).toBe('the syncs of this collection succeed again');
+});
+
+it('the line of a sync has at level info what an operator reads, and at level debug all counts', () => {
+  const ended = syncEnded({ stats: { ...stats, rowsCreated: 1 }, progress: loaded('users', 0) });
+  const [line = ''] = written('info', ended);
+  expect(Object.keys(JSON.parse(line) as object)).toEqual(
+    'level time tenant collection outcome why mode durationMs rowsSeen rowsCreated rowsUpdated rowsRemoved rowsRejected sequence msg'.split(
+      ' ',
+    ),
+  );
+  expect(logged(ended)).toMatchObject([{ sequence: 2, rowsUnchanged: 0 }]);
+});
+
 it('a decision is logged without who took it and what they wrote', () => {
   const person = { by: 'kari', from: 'office', reason: 'a class was merged' };
   const at = { collection: 'users', atMs: 0, rows: 3, removed: 3 } as const;
   const lines = logged({ type: 'deletion', event: { ...at, ...person, kind: 'approved' } });
   expect(lines).toMatchObject([{ level: 'warn', kind: 'approved', rows: 3, removed: 3 }]);
   expect(JSON.stringify(lines)).not.toMatch(/kari|office|merged/);
-});
-
-it('lost absences are logged once, in whichever session, and so is their end', () => {
-  const error = new RollcallError('ABSENCES_LOST', 'Absences are lost', { remedy: 'Decide.' });
-  const of = { collection: 'absence-versions', mode: 'FULL', durationMs: 1 } as const;
-  const lost: PipelineEvent = { type: 'sync-failed', error, retryInMs: 5, ...of };
-  const ended = syncEnded(of);
-  const lines = logged(lost, lost, ended, ended).filter(({ level }) => level !== 'debug');
-  expect(lines.map(({ msg }) => msg)).toEqual([
-    'Absences are lost (ABSENCES_LOST)',
-    'absences are published again',
-  ]);
 });
 
 it.each([
@@ -170,7 +182,7 @@ describe('the log on a terminal', () => {
     const absences = { ...stats.absences, created: 3 };
     const counts = { ...stats, rowsSeen: 7_501, rowsCreated: 12, absences };
     expect(shown(syncEnded({ stats: counts, durationMs: 2_345, rows: 7_501, rejects: 1 }))).toMatch(
-      /^\d\d:\d\d:\d\d {2}north {2}users +a sync ended · outcome complete · durationMs 2345 · mode FULL · rowsSeen 7501 · rowsCreated 12 · absences \{"created":3\}\n$/,
+      /^\d\d:\d\d:\d\d {2}north {2}users +a sync ended · outcome complete · mode FULL · durationMs 2345 · rowsSeen 7501 · rowsCreated 12 · absences \{"created":3\}\n$/,
     );
   });
 

@@ -17,6 +17,7 @@ const PAGE: PipelineEvent = {
   collection: 'users',
   stats,
   tally: { ...TALLY, seen: 15, withoutId: 0 },
+  rows: 3,
 };
 const ENDED = syncEnded({
   stats: { ...stats, rowsRemoved: 4, rowsOlder: 3 },

@@ -3,6 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { pageOn } from '../../../src/cli/help.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { notify } from '../../../src/telemetry/notify.ts';
+import { load, yamlWith } from '../config/config-text.ts';
 import { boardOf } from './support/board-of.ts';
 
 const CHECKOUT = new URL('../../../', import.meta.url);
@@ -30,8 +33,11 @@ const queries = [
 ];
 
 /** The labels of every metric that the program registers; `le` is that of the buckets of a histogram. */
-function exported(): ReadonlyMap<string, readonly string[]> {
-  const { registry } = boardOf(0);
+async function exported(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { board, registry } = boardOf(0);
+  const logger = createLogger({ level: 'silent', destination: { write: () => undefined } });
+  const config = load(yamlWith({ root: 'notify: { url: "https://example.org/hook" }' }));
+  await notify(config, { board, metrics: registry, logger, signal: AbortSignal.abort() });
   const labels = new Map<string, readonly string[]>();
   for (const metric of registry.getMetricsAsArray()) {
     const { name, labelNames } = metric as unknown as { name: string; labelNames: string[] };
@@ -49,8 +55,8 @@ function selectors(query: string): { name: string; labels: string[] }[] {
   }));
 }
 
-it('alerts and dashboard ask only for metrics and labels that the program exports', () => {
-  const known = exported();
+it('alerts and dashboard ask only for metrics and labels that the program exports', async () => {
+  const known = await exported();
   const asked = queries.flatMap(selectors);
   expect(asked.length).toBeGreaterThan(30);
   const wrong = asked.flatMap(({ name, labels }) => {
@@ -61,8 +67,8 @@ it('alerts and dashboard ask only for metrics and labels that the program export
   expect(wrong).toEqual([]);
 });
 
-it('alerts and dashboard group and name by labels that the metrics of the query have', () => {
-  const known = exported();
+it('alerts and dashboard group and name by labels that the metrics of the query have', async () => {
+  const known = await exported();
   const wrong = [
     ...panelQueries.map(({ expr, legendFormat }) => ({ expr, text: legendFormat })),
     ...alerts.map(({ expr, annotations }) => ({ expr, text: annotations.summary })),

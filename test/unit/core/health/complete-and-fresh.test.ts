@@ -26,7 +26,7 @@ it.each<[string, Partial<TenantFacts>, boolean?]>([
   ['not fresh since 2026-11-20T07:15Z, up to 6 min ago', { reported: [away] }],
   ['not complete since 2026-11-20T09:00Z', { reported: [later] }],
   ['neither complete nor fresh since 2026-11-20T07:15Z, up to 6 min ago', { reported: [later, away] }],
-  ['not complete', {}, false],
+  ['first load: 0 of 1 collection complete', {}, false],
   ['not fresh, up to 6 min ago', { isOwnerAlive: false }],
 ])('a copy is called "%s" by what is wrong with its tenant, and since when', (said, facts, isLoaded) => {
   expect(answer(facts, isLoaded)).toBe(said);

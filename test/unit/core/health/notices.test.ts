@@ -6,7 +6,7 @@ import { ANSWERED, boardOf, caughtUp, onHoldIn } from '../../telemetry/support/b
 
 const START_MS = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE_MS = 60_000;
-const HERE = new Map([['north', false]]);
+const HERE = new Map([['north', { isStarting: false, decision: null }]]);
 
 let nowMs: number;
 let world: ReturnType<typeof boardOf>;
@@ -18,7 +18,7 @@ beforeEach(() => {
   book = new NoticeBook(2 * MINUTE_MS);
 });
 
-/** What is due after some minutes and events, as `status code`; the receiver takes all of it. */
+/** What is due after some minutes and events, as `status code` and how it ended; the receiver takes all of it. */
 function told(minutes: number, ...events: readonly PipelineEvent[]): string[] {
   world.passes(minutes * MINUTE_MS);
   nowMs += minutes * MINUTE_MS;
@@ -27,9 +27,10 @@ function told(minutes: number, ...events: readonly PipelineEvent[]): string[] {
   const status = monitor?.status();
   if (status === undefined) throw new Error('no tenant');
   const isStarting = status.reasons.some(({ part }) => part === 'start');
-  const due = book.due(noticesOf(status, 'rollcall'), nowMs, new Map([['north', isStarting]]));
+  const now = { isStarting, decision: monitor?.lastDecision ?? null };
+  const due = book.due(noticesOf(status, 'rollcall'), nowMs, new Map([['north', now]]));
   book.told(due);
-  return due.map(({ status, code }) => `${status} ${code}`);
+  return due.map(({ status, code, how }) => `${status} ${code}${how === null ? '' : `: ${how}`}`);
 }
 
 const hold = (rows: number, onHoldSinceMs: number | null) =>
@@ -51,6 +52,21 @@ it('a state is told once it has lasted for two minutes, once, and so is its end'
   expect(minutes(hold(0, null))).toEqual([[], [], ['over ROWS_ON_HOLD'], []]);
 });
 
+it.each([
+  ['approved', 'over ROWS_ON_HOLD: a person has approved the removals'],
+  ['healed', 'over ROWS_ON_HOLD: the missing rows are back'],
+  [null, 'over ROWS_ON_HOLD'],
+] as const)('the end of a hold says how it ended, as far as that is known: %s', (kind, said) => {
+  const decided = (at: 'approved' | 'healed') =>
+    ({ type: 'deletion', event: { kind: at, collection: 'users', atMs: nowMs } }) as const;
+  // What was decided about an earlier hold says nothing about this one.
+  told(0, decided('approved'));
+  told(1, hold(7, START_MS));
+  told(2);
+  told(0, ...(kind === null ? [] : [decided(kind)]), hold(0, null));
+  expect(told(2)).toEqual([said]);
+});
+
 it('a state that is over within two minutes is not told, nor is one that comes and goes', () => {
   const flapping = [1, 1, 1, 1].flatMap((minute) => [
     told(minute, hold(7, nowMs)),
@@ -65,7 +81,7 @@ it('a failed session is told as its cause alone, which does not end what was tol
     'begun ROWS_ON_HOLD',
     'begun kafka',
   ]);
-  expect([told(0, ...opened), told(2), told(1)].flat()).toEqual(['over kafka']);
+  expect([told(0, ...opened), told(2), told(1)].flat()).toEqual(['over kafka: Kafka can be used again']);
 });
 
 it('a tenant that is starting ends nothing, because it is not known yet what needs a person', () => {
@@ -104,6 +120,7 @@ it('a text has one line for a cause that many tenants share, and names at most t
     collections: [],
     code: 'kafka',
     since: null,
+    how: 'Kafka can be used again',
     remedy: '',
     commands: [],
   } as const;
@@ -113,7 +130,7 @@ it('a text has one line for a cause that many tenants share, and names at most t
       nowMs,
     );
   expect(of(300, () => 'Kafka is away')).toBe(
-    'Rollcall, 300 tenants (t0, t1, t2 and 297 more): over: Kafka is away',
+    'Rollcall, 300 tenants (t0, t1, t2 and 297 more): over (Kafka can be used again): Kafka is away',
   );
   expect(of(300, String).split('\n').slice(10)).toEqual(['and 290 more: rollcall status --wrong']);
 });

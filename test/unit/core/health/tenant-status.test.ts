@@ -174,7 +174,7 @@ it('the status of a tenant has all reasons, causes first, each with its remedy',
 it('while the rows of a collection may be another tenant’s, no surface offers to approve deletions', () => {
   const offered = (isForeign: boolean) =>
     statusOf([facts('schedules', onHold), facts('users', { isForeign })]).decisions.at(-1);
-  expect(offered(false)?.question).toContain('can be approved by itself');
+  expect(offered(false)?.question).toContain('prints the command that approves each part');
   expect(offered(true)).toMatchObject({
     question: expect.stringContaining('First decide whose rows of users the hub shows') as string,
     commands: ['rollcall deletes list --tenant north'],

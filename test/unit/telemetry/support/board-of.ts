@@ -17,25 +17,19 @@ export const ANSWERED: PipelineEvent = {
 };
 
 /** A configuration of these tenants with these collections. */
-export function configOf(tenants: readonly string[], collections: readonly string[], hub: object = {}) {
+export function configOf(tenants: readonly string[], collections: readonly string[]) {
   const text = jsonWith(
-    tenants.map((id) =>
-      tenantOf(id, { collections, afterschools: ['a'], schedules: { students: ['x'] } }, hub),
-    ),
+    tenants.map((id) => tenantOf(id, { collections, afterschools: ['a'], schedules: { students: ['x'] } })),
   );
   return new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => text });
 }
 
 /** The process's own view of `north`, fed with events as `rollcall run` feeds it, on a clock that a test moves. */
-export function boardOf(
-  startMs: number,
-  collections: readonly CollectionName[] = ['users', 'orgs'],
-  hub: object = {},
-) {
+export function boardOf(startMs: number, collections: readonly CollectionName[] = ['users', 'orgs']) {
   let nowMs = startMs;
   const now = (): number => nowMs;
   const registry = new Registry();
-  const board = new Board(configOf(['north'], collections, hub), { version: '1.2.3', now });
+  const board = new Board(configOf(['north'], collections), { version: '1.2.3', now });
   board.hold(['north']);
   const count = createMetrics(registry, board, { process: false });
   const emit = (...events: readonly PipelineEvent[]): void => {
