@@ -168,6 +168,8 @@ it('deletes approve is handled by the running process, which continues', async (
     expect.stringContaining('asking the process that runs'),
   ]);
   expect(approved.stdout).toMatch(/courses\s+removed\s+14\s+14\s+0/);
+  // Without waiting: the process announces what it has done before the command ends.
+  expect((await say('status')).stdout).not.toContain('on hold in');
   const ofCourses = (await decided()).filter(({ collection }) => collection === 'courses');
   expect(ofCourses.slice(2).map(({ kind }) => kind)).toEqual(['hold', 'approved', 'hold', 'approved']);
   expect(JSON.stringify(ofCourses)).not.toContain('course-');
