@@ -40,14 +40,14 @@ function outOfOrder<T extends { readonly outcome: string }>(outcomes: readonly T
 }
 
 /** Names each failure once, with its collections: one cause often stops all of them. */
-export function noteFailures(output: Output, outcomes: readonly Failure[]): void {
+export function noteFailures(output: Output, outcomes: readonly Failure[], mark: '✗' | '!' = '✗'): void {
   const failed = outcomes.filter(({ why, remedy }) => why !== null || remedy !== null);
   const byTrouble = Map.groupBy(
     failed,
     ({ outcome, why, remedy }) => (why ?? outcome) + (remedy === null ? '' : `\n→ ${remedy}`),
   );
   for (const [trouble, some] of byTrouble)
-    output.note(`✗ ${some.map(({ collection }) => collection).join(', ')}: ${trouble}`);
+    output.note(`${mark} ${some.map(({ collection }) => collection).join(', ')}: ${trouble}`);
 }
 
 /** `isNamed`: the collections were asked for by name. */
