@@ -126,7 +126,7 @@ function whyOf(
 }
 
 async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<number> {
-  const config = withLists(loadConfig({ withoutHub: true }));
+  const config = withLists(loadConfig({ without: 'hub' }));
   const { tenants, collections } = choose(config, flags);
   const only = new Set<string>(collections.map(sourceOf));
   await using assembly = quietAssembly(config);
@@ -260,7 +260,7 @@ function showApproved(output: Output, { collections, waiting }: ApproveOutcome):
 }
 
 async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<void> {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'hub' });
   await using assembly = quietAssembly(config);
   const logs = await readLogs(assembly, chooseTenants(config, flags.tenant), signal);
   const decisions = [...logs].flatMap(([tenant, known]) =>

@@ -83,7 +83,7 @@ function isStored(output: Output, { redis }: Config): boolean {
 }
 
 async function showState({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<void> {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'hub' });
   if (!isStored(output, config)) return;
   const { tenants, collections } = choose(config, flags);
   const only = new Set(collections.map(sourceOf));

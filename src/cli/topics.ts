@@ -115,7 +115,7 @@ Exit codes: 0 deleted; 1 failed; 2 the topic is configured, or a process runs fo
 
 /** Prints what a cluster has to have, for those who keep it in files. Returns the exit code. */
 function printFor({ output, loadConfig, flags: { tenant, cluster } }: Verb<ListFlags>): number {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'services' });
   const topics = chooseTenants(config, tenant).flatMap((each) => topicsOf(config, each));
   const resources = strimziResources(config.kafka, topics, cluster);
   output.line(
@@ -133,7 +133,7 @@ async function compareTopics(
   { output, signal, loadConfig, flags: { tenant } }: Verb<Scope>,
   applies: boolean,
 ): Promise<number> {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'hub' });
   const wanted = chooseTenants(config, tenant).flatMap((each) => topicsOf(config, each));
   await using assembly = quietAssembly(config);
   await requireKafka(assembly, signal);
@@ -200,7 +200,7 @@ export function leftOverTopics(
 }
 
 async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFlags>): Promise<number> {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'hub' });
   const wanted = wantedTopics(config);
   const topics = args.map((name) => ({ name, ...purgeable(name, wanted) }));
   if (flags.yes !== true) return report(output, 'deleted with all records', topics, false);
@@ -230,7 +230,7 @@ function purgeable(topic: string, wanted: ReadonlySet<string>) {
 }
 
 async function recreate({ output, signal, loadConfig, args, flags }: Verb<TopicsFlags>): Promise<number> {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'hub' });
   const all = topicsOf(config, chooseTenant(config, flags.tenant));
   const known = all.map(({ suffix }) => suffix);
   const named = new Set(args.flatMap((name) => topicsBegunWith(chooseFrom('topic', name, known))));

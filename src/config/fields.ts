@@ -119,6 +119,8 @@ export function address(...schemes: readonly string[]) {
 /** The same, with one host or several, which commas separate. */
 export function addresses(...schemes: readonly string[]) {
   return checkedAddress((value) => {
+    if (/,\s*\w+:\/\//.test(value))
+      return `must name the scheme once, before all hosts: ${schemes.find((each) => value.startsWith(each)) ?? schemes[0]}//a:6379,b:6379`;
     const [, scheme = '', hosts = '', path = ''] = /^(\w+:\/\/)([^/]*)(.*)$/.exec(value) ?? [];
     const problems = hosts.split(',').map((host) => urlProblem(scheme + host + path, schemes));
     return problems.find((problem) => problem !== null) ?? null;

@@ -81,6 +81,11 @@ export function mapOf(value: unknown): Readonly<Record<string, unknown>> {
     : {};
 }
 
+/** Whether a switch of the file is off: as it is by default, or as a filled-in variable says. */
+export function isOff(value: unknown): boolean {
+  return value === undefined || value === false || value === 'false';
+}
+
 /** Returns a list of the file; an empty one for another shape. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
