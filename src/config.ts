@@ -4,7 +4,7 @@ import { crossCheck } from './config/cross-checks.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import { errorCodeOf, NEEDS, type FillSources } from './config/variables.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
-import { formatPath, mapOf, problemsError, remedyFor, SMALLEST_REMEDY } from './config/problem.ts';
+import { formatPath, mapOf, problemsError, remedyFor, BEGIN_REMEDY } from './config/problem.ts';
 import type { KeyPath, Problem } from './config/problem.ts';
 import { kafka, notify, redis, registry } from './config/services.ts';
 import { tenant } from './config/tenant-settings.ts';
@@ -183,7 +183,7 @@ function readConfigFile(path: string, readFile: FillSources['readFile']): string
       : `The configuration ${path} cannot be read (${code})`;
     throw new RollcallError('CONFIG_INVALID', what, {
       remedy: missing
-        ? `${SMALLEST_REMEDY}\nOr name another file with --config or ROLLCALL_CONFIG.`
+        ? `${BEGIN_REMEDY} --config and ROLLCALL_CONFIG name another file.`
         : 'Make sure that it is a file and that this user may read it.',
     });
   }
