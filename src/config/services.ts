@@ -167,12 +167,9 @@ export const redis = z
     cluster: flag()
       .prefault(false)
       .describe('Whether `url` names nodes, or the configuration endpoint, of a Redis Cluster.'),
-    ssl: z
-      .strictObject({
-        ca: pem().optional().describe('CA certificate, PEM.'),
-        cert: pem().optional().describe('Client certificate, PEM.'),
-        key: pem().optional().describe('Key of the client certificate, PEM.'),
-        passphrase: secret().optional().describe('Passphrase of that key.'),
+    ssl: tls()
+      .omit({ rejectUnauthorized: true })
+      .extend({
         serverName: text(255)
           .optional()
           .describe('Host name in the certificates, if servers are reached by other addresses.'),
