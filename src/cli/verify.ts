@@ -14,7 +14,7 @@ import { asOwner } from './as-owner.ts';
 import { choose, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
-import { noteFailures, showSyncs } from './outcomes.ts';
+import { noteFailures, showOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 
@@ -106,7 +106,11 @@ async function verify(
     const syncs = flags.repair === true ? await repair(assembly, before, options) : null;
     const now = syncs === null ? before : await verifyTenant(assembly, options);
     output.line(output.colors.bold(tenant.id));
-    if (syncs !== null) showRepaired(output, syncs);
+    if (syncs !== null) {
+      output.line('The full sync of the repair:');
+      showOutcomes(output, syncs);
+      noteFailures(output, syncs);
+    }
     show(output, now, flags.ids === true);
     last.push(...now);
     results.push({ tenant: tenant.id, collections: now, repaired: syncs });
@@ -274,17 +278,6 @@ async function repair(
 const SHOWN_AT_MOST = 20;
 const TWO_COUNTS =
   'hub and topic are counted one after the other: while the hub changes, the two numbers may differ. The columns after them count the differences.';
-
-/** Prints how many records a repair has published. */
-function showRepaired(output: Output, syncs: readonly PullOutcome[]): void {
-  noteFailures(output, syncs);
-  const rows = syncs.map(({ collection, created, updated, removed, rejected, derived }) => {
-    const records = [created, updated, removed, rejected, derived.absences, derived.changes];
-    return [`  ${collection}`, ...records.map(formatCount)];
-  });
-  const titles = ['created', 'updated', 'removed', 'rejects', 'absences', 'absence-changes'];
-  output.table(['  published by the repair', ...titles], rows, titles.toReversed());
-}
 
 /** Prints a table, the differences by kind, or the first of them, the result, and what to do. */
 function show(output: Output, reports: readonly CollectionReport[], hasKeys: boolean): void {

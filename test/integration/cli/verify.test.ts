@@ -123,7 +123,7 @@ describe('verify', async () => {
     ].toSorted();
     expect(await verify(tenant.config)).toEqual({ code: 1, found });
     const repaired = await rollcall(tenant.config, 'verify', '--repair');
-    const published = /^ {2}published by the repair +created [^]*^ {2}users +1 +0 +0 /m;
+    const published = /^The full sync of the repair:$[^]*^users +full complete +\d+ +1 +0 +0 /m;
     expect([repaired.code, repaired.stdout]).toEqual([0, expect.stringMatching(published)]);
     expect(await verify(tenant.config)).toEqual({ code: 0, found: [] });
   });
