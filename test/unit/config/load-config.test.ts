@@ -65,8 +65,6 @@ describe('a problem', () => {
   });
 
   it.each([
-    [{ tenant: 'collections: { results: { dorp: [] } }' }, 'results.dorp', 'not a known key'],
-    [{ tenant: 'collections: { result: {} }' }, 'collections.result', 'not a known key'],
     [{ tenant: 'collections: [user]' }, 'collections[0]', 'users'],
     [{ tenant: 'constructor: {}' }, 'tenants[0].constructor', 'not a known key'],
     [{ root: 'http:' }, 'http', 'has no value'],
@@ -74,13 +72,11 @@ describe('a problem', () => {
     [{ tenant: 'fullSync: { timeZone: "+01:00" }' }, 'timeZone', 'IANA'],
     [{ tenant: 'incrementalEvery: "60"' }, 'incrementalEvery', 'not a duration'],
     [{ tenant: 'incrementalEvery: 999999999999d' }, 'incrementalEvery', 'must be between'],
-    [{ tenant: 'incrementalEvery: 0s' }, 'incrementalEvery', 'between'],
     [{ hub: 'pageSize: 0' }, 'hub.pageSize', 'at least 1'],
     [{ hub: 'paging: keysets' }, 'hub.paging', 'keyset'],
     [{ kafka: 'sasl: {}' }, 'kafka.sasl.mechanism', 'is missing'],
     [{ kafka: 'sasl: { mechanism: oauth }' }, 'kafka.sasl.mechanism', 'scram-sha-512, oauthbearer'],
     [{ kafka: 'sasl: { mechanism: aws-msk-iam }' }, 'kafka.sasl.region', 'is missing'],
-    [{ kafka: 'sasl: { mechanism: oauthbearer }' }, 'kafka.sasl.tokenUrl', 'is missing'],
     [
       { kafka: 'sasl: { mechanism: oauthbearer, username: u }' },
       'kafka.sasl.username',
@@ -450,9 +446,8 @@ it('each configuration in docs/estates.md is accepted', () => {
   }
 });
 
-it('examples/rollcall.yaml is accepted and names every key', () => {
-  const fileOf = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
-  const text = fileOf('examples/rollcall.yaml');
+it('examples/rollcall.yaml is accepted', () => {
+  const text = readFileSync(new URL('../../../examples/rollcall.yaml', import.meta.url), 'utf8');
   const names = [...text.matchAll(/[^$]\$\{([A-Z_]+)\}/g)].map((match) => match[1] ?? '');
   const env = Object.fromEntries(names.map((name) => [name, `${name}-0123456789`]));
   const { tenants, kafka } = load(text, {
@@ -461,15 +456,4 @@ it('examples/rollcall.yaml is accepted and names every key', () => {
   // without the slashes at its end
   expect(tenants.map(({ hub }) => hub.baseUrl.endsWith('/'))).toEqual([false]);
   expect((kafka.ssl as Exclude<typeof kafka.ssl, boolean>).ca?.reveal()).toBe(PEM);
-  const keys = new Set(
-    [
-      ...fileOf('config.schema.json').matchAll(
-        /"(\w+)": \{\n\s+"(?:description|type|default|anyOf|minItems|maxItems)/g,
-      ),
-    ].map((match) => match[1] ?? ''),
-  );
-  // These are words of JSON Schema itself, and two words of a comment in the example.
-  for (const word of ['items', 'propertyNames', 'additionalProperties', 'placeholder']) keys.delete(word);
-  expect(keys.size).toBeGreaterThan(50);
-  expect([...keys].filter((key) => !new RegExp(`\\b${key}:`).test(text))).toEqual([]);
 });
