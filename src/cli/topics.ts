@@ -153,15 +153,11 @@ async function compareTopics(
 /** Prints a table of the topics, and what to do. Returns the exit code. */
 function show(output: Output, findings: readonly TopicFinding[], left: readonly LeftOverTopic[]): number {
   const { colors } = output;
-  const data: object[] = [];
-  const rows: string[][] = [];
-  for (const { topic, exists, partitions, differences, curable } of findings) {
+  const rows = findings.map(({ topic, exists, partitions, differences }) => {
     const mark = exists && differences.length === 0 ? colors.green('✓') : colors.red('✗');
     const compared = exists ? differences.join('; ') || 'equal' : 'missing';
-    rows.push([mark, topic.name, String(partitions ?? '-'), compared]);
-    const facts = { exists, partitions, wantedPartitions: topic.partitions, differences, curable };
-    data.push({ topic: topic.name, ...facts, notConfigured: null });
-  }
+    return [mark, topic.name, String(partitions ?? '-'), compared];
+  });
   for (const { topic, notConfigured } of left)
     rows.push([colors.yellow('!'), topic, '-', `no such ${notConfigured} is configured`]);
   output.table(['', 'topic', 'partitions', 'compared with the contract'], rows);
@@ -175,6 +171,9 @@ function show(output: Output, findings: readonly TopicFinding[], left: readonly 
     output.line(
       `${colors.yellow('!')} left over, not configured: ${named(left.map(({ topic }) => topic))}\n${colors.cyan('→')} "rollcall topics purge <topic>" deletes those that you name.`,
     );
+  const data = findings.map(({ topic: { name, partitions }, ...found }) =>
+    Object.assign(found, { topic: name, wantedPartitions: partitions, notConfigured: null }),
+  );
   output.data([...data, ...left]);
   return exitCode({ hasFailed: wrong.length > 0 });
 }
