@@ -113,7 +113,7 @@ function useAnyOf({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }):
 export interface ConfigSources extends FillSources {
   /** Path of the YAML file, for messages and for `readFile`. */
   path: string;
-  /** What gets no request: credentials for it need no value. `services` includes the hub. */
+  /** Set by commands that send no request to the hub, or to no service at all. Then credentials for it need no value. */
   without?: 'hub' | 'services' | undefined;
 }
 
@@ -147,7 +147,7 @@ export function checkText({ path, readFile }: Pick<ConfigSources, 'path' | 'read
   return { value: mapOf(file.value), needs: [...needs] };
 }
 
-/** `mayBeOpen`: whether a value that could not be filled in need not be. */
+/** `mayBeOpen`: whether a value may stay unfilled. */
 function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean = () => false) {
   const ofText = file.problems.filter((problem) => !mayBeOpen(problem));
   // A file that is not YAML has no value, and the schema's problems would be noise.

@@ -45,7 +45,7 @@ export function isSecret(path: KeyPath): boolean {
   return SECRET.test(formatPath(path));
 }
 
-/** The keys with a secret in clear text, by the text of a configuration that is valid: their paths. */
+/** The paths of the keys that have a secret in clear text. `text`: a valid configuration. */
 export function secretsInClear(text: string): readonly string[] {
   const found: string[] = [];
   const visit = (value: unknown, path: readonly (string | number)[]): void => {

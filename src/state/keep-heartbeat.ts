@@ -12,7 +12,7 @@ export interface HeartbeatOptions {
   /** Null while the process is only about to take over: any other owner's heartbeat then takes precedence. */
   readonly ownedSinceMs: () => number | null;
   readonly factsOf?: FactsOf | undefined;
-  /** For so long after it has died: until another worker follows. */
+  /** How long the heartbeat stays after the process has died: until another worker follows. */
   readonly lastsMs?: number | undefined;
 }
 
