@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { isSecret } from './config/clear-text.ts';
 import { crossCheck } from './config/cross-checks.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import { errorCodeOf, NEEDS, type FillSources } from './config/variables.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
-import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY } from './config/problem.ts';
+import { formatPath, mapOf, problemsError, remedyFor, BEGIN_REMEDY } from './config/problem.ts';
 import type { KeyPath, Problem } from './config/problem.ts';
 import { kafka, notify, redis, registry } from './config/services.ts';
 import { tenant } from './config/tenant-settings.ts';
@@ -112,34 +113,42 @@ function useAnyOf({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }):
 export interface ConfigSources extends FillSources {
   /** Path of the YAML file, for messages and for `readFile`. */
   path: string;
-  /** Set by commands that send the hub no request. Then the variables of the hub's credentials need no value. */
-  withoutHub?: boolean | undefined;
+  /** Set by commands that send no request to the hub, or to no service at all. Then credentials for it need no value. */
+  without?: 'hub' | 'services' | undefined;
 }
 
 /** Reads a configuration, fills in its variables and checks it. Throws `CONFIG_INVALID` with every problem, its line and its path. */
-export function loadConfig({ path, withoutHub = false, ...sources }: ConfigSources): Config {
-  const file = readYaml(readConfigFile(path, sources.readFile), sources);
-  const { problems, result } = judge(file, (problem) => withoutHub && isOfHub(problem.path));
+export function loadConfig({ path, without, ...sources }: ConfigSources): Config {
+  const mayLack = (at: KeyPath): boolean =>
+    (without !== undefined && isOfHub(at)) || (without === 'services' && isCredential(at));
+  const file = readYaml(readConfigFile(path, sources.readFile), { ...sources, mayLack });
+  const { problems, result } = judge(file);
   if (result?.success === true && problems.length === 0) return result.data;
   throw problemsError(path, problems, remedyFor(problems, file.value));
 }
 
-/**
- * Checks the text of a configuration, whatever the environment and other files hold. Returns what it needs of them, such as
- * `the environment variable HUB_ID`. Throws `CONFIG_INVALID`.
- */
-export function checkText({ path, readFile }: Pick<ConfigSources, 'path' | 'readFile'>): readonly string[] {
+/** A configuration as its file has it, whatever the environment and other files hold. */
+export interface WrittenConfig {
+  /** With each `${…}` as it is written. */
+  readonly value: object;
+  /** What it needs of environment and files, such as `the environment variable HUB_ID`. */
+  readonly needs: readonly string[];
+}
+
+/** Checks the text of a configuration alone. Throws `CONFIG_INVALID`. */
+export function checkText({ path, readFile }: Pick<ConfigSources, 'path' | 'readFile'>): WrittenConfig {
   const readNone = (): string => {
     throw new Error('no other file is read');
   };
   const file = readYaml(readConfigFile(path, readFile), { env: {}, readFile: readNone });
   const { problems } = judge(file, ({ message }) => NEEDS.test(message));
   if (problems.length > 0) throw problemsError(path, problems, remedyFor(problems, file.value));
-  return [...new Set(file.problems.map(({ message }) => NEEDS.exec(message)?.[1] ?? ''))];
+  const needs = new Set(file.problems.map(({ message }) => NEEDS.exec(message)?.[1] ?? ''));
+  return { value: mapOf(file.value), needs: [...needs] };
 }
 
 /** `mayBeOpen`: whether a value may stay unfilled. */
-function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean) {
+function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean = () => false) {
   const ofText = file.problems.filter((problem) => !mayBeOpen(problem));
   // A file that is not YAML has no value, and the schema's problems would be noise.
   if (file.value === undefined && ofText.length > 0) return { problems: ofText, result: null };
@@ -154,9 +163,13 @@ function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean) {
   return { problems, result };
 }
 
-/** A credential of the hub; a value that cannot be filled in stays as it is written. */
 function isOfHub([tenants, , hub, key]: KeyPath): boolean {
   return tenants === 'tenants' && hub === 'hub' && (key === 'clientId' || key === 'clientSecret');
+}
+
+/** Whether only a connection needs the value of a key: a secret or a certificate. */
+function isCredential(path: KeyPath): boolean {
+  return isSecret(path) || path.at(-1) === 'ca' || path.at(-1) === 'cert';
 }
 
 function readConfigFile(path: string, readFile: FillSources['readFile']): string {
@@ -170,7 +183,7 @@ function readConfigFile(path: string, readFile: FillSources['readFile']): string
       : `The configuration ${path} cannot be read (${code})`;
     throw new RollcallError('CONFIG_INVALID', what, {
       remedy: missing
-        ? `${SMALLEST_REMEDY}\nOr name another file with --config or ROLLCALL_CONFIG.`
+        ? `${BEGIN_REMEDY} --config and ROLLCALL_CONFIG name another file.`
         : 'Make sure that it is a file and that this user may read it.',
     });
   }

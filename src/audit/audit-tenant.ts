@@ -92,14 +92,15 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
         published.takeShown(key, value as AbsenceVersionValue | null, mapping);
       else published.takeEvent(key, value as AbsenceChangeValue | null, mapping);
     });
-    const sides: Side[] = [{ collection, area: isDerived ? 'absences' : 'rows', contents, reader }];
+    const index = parts.state.collection(sourceOf(collection));
+    const sides: Side[] = [{ collection, area: isDerived ? 'absences' : 'rows', contents, index, reader }];
     const rejected = rejects.get(collection);
     if (!isDerived && rejected !== undefined)
-      sides.push({ collection, area: 'rejects', contents: rejected, reader: rejectsReader });
+      sides.push({ collection, area: 'rejects', contents: rejected, index, reader: rejectsReader });
     const findings: Finding[] = [];
     let skipped = 0;
     for (const side of sides) {
-      const found = await new Comparison({ parts, log, signal }, side).run();
+      const found = await compared(side, { parts, log, signal });
       for (const finding of found.findings) findings.push(finding);
       skipped += found.skipped;
     }
@@ -165,6 +166,7 @@ interface Side {
   readonly collection: CollectionName;
   readonly area: 'rows' | 'rejects' | 'absences';
   readonly contents: Contents;
+  readonly index: CollectionIndex;
   /** Fills the contents. */
   readonly reader: TopicReader;
 }
@@ -175,90 +177,78 @@ interface Comparing {
   readonly signal: AbortSignal;
 }
 
-/** Compares the topic of a side with its index. */
-class Comparison {
-  readonly #shared: Comparing;
-  readonly #side: Side;
-  readonly #source: CollectionName;
-  readonly #index: CollectionIndex;
+/** Reads the topic of a side to its end, and compares it with its index. */
+async function compared(side: Side, shared: Comparing): Promise<Pick<TopicAudit, 'findings' | 'skipped'>> {
+  const { collection, area, contents, reader } = side;
+  await reader.readOn(shared.signal);
+  const { differing, left } = await differencesOf(side, shared);
+  for (const key of contents.unsound) differing.set(key, 'undecodable');
+  const kindOf = (kind: FindingKind): FindingKind =>
+    area !== 'rejects' ? kind : kind === 'left-over' ? 'reject-left-over' : 'reject-missing';
+  const findings = [...differing].map(([key, kind]) => ({ collection, key, kind: kindOf(kind) }));
+  return { findings, skipped: left };
+}
 
-  constructor(shared: Comparing, side: Side) {
-    this.#shared = shared;
-    this.#side = side;
-    this.#source = sourceOf(side.collection);
-    this.#index = shared.parts.state.collection(this.#source);
-  }
-
-  async run(): Promise<Pick<TopicAudit, 'findings' | 'skipped'>> {
-    const { collection, area, contents, reader } = this.#side;
-    await reader.readOn(this.#shared.signal);
-    const { differing, left } = await this.#compare();
-    for (const key of contents.unsound) differing.set(key, 'undecodable');
-    const kindOf = (kind: FindingKind): FindingKind =>
-      area !== 'rejects' ? kind : kind === 'left-over' ? 'reject-left-over' : 'reject-missing';
-    const findings = [...differing].map(([key, kind]) => ({ collection, key, kind: kindOf(kind) }));
-    return { findings, skipped: left };
-  }
-
-  /**
-   * The keys for which index and topic differ. A key counts only under two conditions: the index reflects the last
-   * transaction that the log had after the topic was read; and the topic, read on after the index was read, has no
-   * newer record of the key. `left`: the keys that never met both conditions.
-   */
-  async #compare(): Promise<{ differing: Map<string, FindingKind>; left: number }> {
-    const { contents, reader } = this.#side;
-    const { byKey, unsound } = contents;
-    const { log, parts, signal } = this.#shared;
-    const differing = new Map<string, FindingKind>();
-    let doubtful: readonly string[] = [];
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const last = (await log.progress(signal)).progress.get(this.#source)?.sequence ?? 0;
-      const fresh = (contents.fresh = new Set<string>());
-      const found = new Map<string, string | null>();
-      for await (const keys of attempt === 1 ? this.#allKeys() : inParts(doubtful)) {
-        const index = await this.#lookUp(keys);
-        if (index === null) return { differing, left: 0 };
-        for (const [key, indexed] of index.contents) {
-          if (unsound.has(key) || indexed === NO_HASH || indexed === (byKey.get(key) ?? null)) continue;
-          found.set(key, indexed);
-          if (index.sequence < last) fresh.add(key);
-        }
+/**
+ * The keys for which index and topic differ. A key counts only under two conditions: the index reflects the last
+ * transaction that the log had after the topic was read; and the topic, read on after the index was read, has no
+ * newer record of the key. `left`: the keys that never met both conditions.
+ */
+async function differencesOf(
+  side: Side,
+  { log, parts, signal }: Comparing,
+): Promise<{ differing: Map<string, FindingKind>; left: number }> {
+  const { contents, reader } = side;
+  const { byKey, unsound } = contents;
+  const differing = new Map<string, FindingKind>();
+  let doubtful: readonly string[] = [];
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const last = (await log.progress(signal)).progress.get(sourceOf(side.collection))?.sequence ?? 0;
+    const fresh = (contents.fresh = new Set<string>());
+    const found = new Map<string, string | null>();
+    for await (const keys of attempt === 1 ? allKeys(side) : inParts(doubtful)) {
+      const indexed = await lookUp(side, keys);
+      if (indexed === null) return { differing, left: 0 };
+      for (const [key, content] of indexed.contents) {
+        if (unsound.has(key) || content === NO_HASH || content === (byKey.get(key) ?? null)) continue;
+        found.set(key, content);
+        if (indexed.sequence < last) fresh.add(key);
       }
-      await reader.readOn(signal);
-      for (const [key, indexed] of found)
-        if (!fresh.has(key))
-          differing.set(key, !byKey.has(key) ? 'missing' : indexed === null ? 'left-over' : 'different');
-      doubtful = [...fresh].filter((key) => found.has(key));
-      if (doubtful.length === 0) break;
-      await parts.runtime.sleep(BETWEEN_ATTEMPTS_MS, signal);
     }
-    return { differing, left: doubtful.length };
+    await reader.readOn(signal);
+    for (const [key, content] of found)
+      if (!fresh.has(key))
+        differing.set(key, !byKey.has(key) ? 'missing' : content === null ? 'left-over' : 'different');
+    doubtful = [...fresh].filter((key) => found.has(key));
+    if (doubtful.length === 0) break;
+    await parts.runtime.sleep(BETWEEN_ATTEMPTS_MS, signal);
   }
+  return { differing, left: doubtful.length };
+}
 
-  /** The keys of the index, then those that only the topic has. */
-  async *#allKeys(): AsyncGenerator<readonly string[]> {
-    const { area, contents } = this.#side;
-    const unseen = new Set(contents.byKey.keys());
-    for await (const keys of this.#index.keys(area)) {
-      for (const key of keys) unseen.delete(key);
-      yield keys;
-    }
-    yield* inParts([...unseen]);
+/** The keys of the index, then those that only the topic has. */
+async function* allKeys({ area, contents, index }: Side): AsyncGenerator<readonly string[]> {
+  const unseen = new Set(contents.byKey.keys());
+  for await (const keys of index.keys(area)) {
+    for (const key of keys) unseen.delete(key);
+    yield keys;
   }
+  yield* inParts([...unseen]);
+}
 
-  /** The contents that the topic must have according to the index, at one position; null if the index is lost. */
-  async #lookUp(
-    keys: readonly string[],
-  ): Promise<{ contents: ReadonlyMap<string, string | null>; sequence: number } | null> {
-    for (let moves = 0; ; moves += 1) {
-      const position = await this.#index.position();
-      if (position === null) return null;
-      const { sequence, transactionId: at } = position;
-      try {
-        return { contents: await contentsIn(this.#index, this.#side, { keys, at }), sequence };
-      } catch (error) {
-        if (!hasCode(error, 'INDEX_DIVERGED') || moves === MOVES_AT_MOST) throw error;
-      }
+/** The contents that the topic must have according to the index, at one position; null if the index is lost. */
+async function lookUp(
+  side: Side,
+  keys: readonly string[],
+): Promise<{ contents: ReadonlyMap<string, string | null>; sequence: number } | null> {
+  for (let moves = 0; ; moves += 1) {
+    const position = await side.index.position();
+    if (position === null) return null;
+    const { sequence, transactionId: at } = position;
+    try {
+      return { contents: await contentsIn(side, { keys, at }), sequence };
+    } catch (error) {
+      if (!hasCode(error, 'INDEX_DIVERGED') || moves === MOVES_AT_MOST) throw error;
     }
   }
 }
@@ -268,14 +258,13 @@ function* inParts(keys: readonly string[]): Generator<readonly string[]> {
 }
 
 async function contentsIn(
-  index: CollectionIndex,
-  { collection, area }: Side,
+  { collection, area, index }: Side,
   { keys, at }: { keys: readonly string[]; at: string },
 ): Promise<ReadonlyMap<string, string | null>> {
   const contents = new Map<string, string | null>();
   const shown = new Map<string, string>();
-  const lookUp: LookUp = (...of) => index.lookup(...of, at);
-  const values = await lookUpAll(lookUp, area, keys);
+  const atPosition: LookUp = (...of) => index.lookup(...of, at);
+  const values = await lookUpAll(atPosition, area, keys);
   for (const key of keys) {
     const value = values.get(key) ?? null;
     const entry = value === null || area !== 'absences' ? null : readable(key, value);
@@ -286,7 +275,7 @@ async function contentsIn(
     else contents.set(key, collection === 'absences' || step === 0 ? null : eventText(step, versionId));
   }
   // An absence shows the row of its version.
-  const rows = await lookUpAll(lookUp, 'rows', [...shown.values()]);
+  const rows = await lookUpAll(atPosition, 'rows', [...shown.values()]);
   for (const [key, id] of shown) contents.set(key, rows.get(id)?.toString('latin1') ?? NO_HASH);
   return contents;
 }

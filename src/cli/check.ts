@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { checkText, enabledCollections } from '../config.ts';
+import { checkText, enabledCollections, type WrittenConfig } from '../config.ts';
 import { ENCRYPT, secretsInClear, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
 import { countOf, printable } from '../core/words.ts';
 import type { Assembly } from '../session/assemble.ts';
@@ -47,26 +47,29 @@ const MARKS = {
 async function check(verb: Verb<Scope & { readonly offline?: boolean }>): Promise<number> {
   const { configPath, signal, flags } = verb;
   if (flags.offline === true) {
-    const needs = checkText({ path: configPath, readFile: (path) => readFileSync(path, 'utf8') });
-    return report(verb, [{ title: 'Configuration', findings: () => findingsOfText(configPath, needs) }]);
+    const written = checkText({ path: configPath, readFile: (path) => readFileSync(path, 'utf8') });
+    return report(verb, [{ title: 'Configuration', findings: () => findingsOfText(configPath, written) }]);
   }
   await using assembly = quietAssembly(verb.loadConfig());
   return await report(verb, probesOf(assembly, { tenant: flags.tenant, configPath, signal }));
 }
 
-/** `needs`: variables and files. */
-async function* findingsOfText(configPath: string, needs: readonly string[]): AsyncGenerator<Finding> {
+async function* findingsOfText(configPath: string, { needs, value }: WrittenConfig): AsyncGenerator<Finding> {
   yield ok(configPath, 'no mistake in the file; nothing else was looked at');
   for (const need of needs) yield ok('needs', need);
-  yield* inClear(configPath);
+  yield* inClear(configPath, value);
 }
 
 const IN_CLEAR_REMEDY =
   'Write ${NAME} for an environment variable, or ${file:/path} for a file. Change the secret if others could read this file.';
 
-function inClear(configPath: string): readonly Finding[] {
+/** Warns of what others could read: on the network, or in the file. */
+function inClear(configPath: string, config: object): readonly Finding[] {
   const paths = secretsInClear(readFileSync(configPath, 'utf8'));
-  return paths.map((path) => warning(path, 'the secret stands in the file in clear text', IN_CLEAR_REMEDY));
+  return [
+    ...unencrypted(config).map((setting) => warning('encryption', `${setting}: ${UNENCRYPTED}`, ENCRYPT)),
+    ...paths.map((path) => warning(path, 'the secret stands in the file in clear text', IN_CLEAR_REMEDY)),
+  ];
 }
 
 /** Prints what the probes find, and returns the exit code. */
@@ -117,9 +120,7 @@ function probesOf(
       title: 'Configuration',
       async *findings() {
         yield ok(configPath, text);
-        for (const setting of unencrypted(assembly.config, tenants))
-          yield warning('encryption', `${setting}: ${UNENCRYPTED}`, ENCRYPT);
-        yield* inClear(configPath);
+        yield* inClear(configPath, { ...assembly.config, tenants });
       },
     },
     { title: 'Kafka', findings: () => checkKafka(assembly, tenants, signal) },

@@ -20,7 +20,7 @@ export function command(): Command {
 }
 
 async function contract({ output, loadConfig, flags }: Verb<Scope>): Promise<void> {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'services' });
   const schemas = readSchemaFiles();
   const topics = chooseTenants(config, flags.tenant)
     .flatMap((tenant) => topicsOf(config, tenant))

@@ -11,7 +11,7 @@ export function helpCommand(program: Command): Command {
   return new Command('help')
     .argument(
       '[topic]',
-      'a verb, an error code, an alert, a part that is not ready, <page> or <page>#<section>',
+      'a verb, an error code, an alert, a part that is not ready, a page, a heading such as "rights", or <page>#<heading>',
     )
     .description(
       'Explains a verb, says what to do about an error or an alert, or prints a page of the documents.',
@@ -21,12 +21,26 @@ export function helpCommand(program: Command): Command {
       const verb = [program, ...program.commands].find((each) => each.name() === topic);
       // A checkout also has the verb `hub`, which explains itself.
       if (verb !== undefined && partOf(topic) === undefined) verb.outputHelp();
-      else process.stdout.write(withoutTables(helpOn(topic), process.stdout.columns ?? 100));
+      else process.stdout.write(forTerminal(helpOn(topic), process.stdout.columns ?? 100));
     });
 }
 
+/** A page as people read it in a terminal: headings underlined, tables as lists, no source of a diagram. */
+export function forTerminal(page: string, columns: number): string {
+  const parts = page.replaceAll(/^```mermaid\n[^]*?^```\n+/gm, '').split(/^(```[^]*?^```)$/m);
+  // Every second part is a block of code, where # begins a comment.
+  const underlined = parts.map((part, at) =>
+    at % 2 === 0 ? part.replaceAll(/^(#+) (.+)$/gm, underline) : part,
+  );
+  return withoutTables(underlined.join(''), columns);
+}
+
+function underline(_: string, level: string, title: string): string {
+  return `${title}\n${(level === '#' ? '=' : '-').repeat(title.length)}`;
+}
+
 /** The tables of a page as lists: their rows can be far longer than a line of the terminal. */
-export function withoutTables(page: string, columns: number): string {
+function withoutTables(page: string, columns: number): string {
   let titles: readonly string[] = [];
   const shown = page.split('\n').flatMap((line, at, all) => {
     if (!line.startsWith('|')) return [line];
@@ -60,8 +74,8 @@ export function pageOn(name: string): string {
   const [page = '', anchor] = topic.split('#');
   const text =
     anchor === undefined
-      ? (sectionOf('runbooks', topic) ?? partOf(topic) ?? read(page))
-      : sectionOf(page, anchor);
+      ? (sectionOf('runbooks', topic) ?? partOf(topic) ?? read(page) ?? sectionIn(pages(), topic))
+      : sectionIn([page], anchor);
   if (text !== undefined) return `${asCommands(text).trim()}\n`;
   throw new RollcallError('USAGE_INVALID', `There is no help on ${topic}`, {
     remedy: `"rollcall --help" lists the verbs. The pages are ${pages().join(', ')}.`,
@@ -77,6 +91,15 @@ function sectionOf(page: string, anchor: string): string | undefined {
   const sections = read(page)?.split(/^(?=##+ )/m);
   const title = new RegExp(`^#+ ${anchor.replaceAll(/\W/g, '\\W+')}\\W*\n`, 'i');
   return sections?.find((section) => title.test(section));
+}
+
+/** The first such section of some pages. Its heading names its page, since a heading alone says little. */
+function sectionIn(some: readonly string[], anchor: string): string | undefined {
+  const [found] = some.flatMap((page) => {
+    const section = sectionOf(page, anchor);
+    return section === undefined ? [] : [section.replace('\n', ` (rollcall help ${page})\n`)];
+  });
+  return found;
 }
 
 /** Returns the paragraph on why a part of a tenant is not ready. */

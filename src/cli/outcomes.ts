@@ -5,6 +5,23 @@ import type { PullOutcome } from '../owner/pull.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 
+const COUNTED = ['seen', 'created', 'updated', 'removed', 'rejected', 'missing'] as const;
+const DERIVED = ['absences', 'absence-changes'] as const;
+
+/** A table of what syncs saw and published. */
+export function showOutcomes(output: Output, outcomes: readonly PullOutcome[]): void {
+  output.table(
+    ['collection', 'outcome', ...COUNTED, ...DERIVED, 'on hold'],
+    outcomes.map((each) => [
+      each.collection,
+      each.outcome === 'complete' ? `${each.mode?.toLowerCase()} ${each.outcome}` : each.outcome,
+      ...COUNTED.map((name) => formatCount(each[name])),
+      ...[each.derived.absences, each.derived.changes, each.rowsOnHold].map(formatCount),
+    ]),
+    DERIVED,
+  );
+}
+
 type Failure = Pick<PullOutcome, 'collection' | 'why' | 'remedy'> & { readonly outcome: string };
 
 /** Names the rows that cannot be read, why removals wait, and what failed. `isNamed`: the collections were asked for by name. */
@@ -40,14 +57,14 @@ function outOfOrder<T extends { readonly outcome: string }>(outcomes: readonly T
 }
 
 /** Names each failure once, with its collections: one cause often stops all of them. */
-export function noteFailures(output: Output, outcomes: readonly Failure[]): void {
+export function noteFailures(output: Output, outcomes: readonly Failure[], mark: '✗' | '!' = '✗'): void {
   const failed = outcomes.filter(({ why, remedy }) => why !== null || remedy !== null);
   const byTrouble = Map.groupBy(
     failed,
     ({ outcome, why, remedy }) => (why ?? outcome) + (remedy === null ? '' : `\n→ ${remedy}`),
   );
   for (const [trouble, some] of byTrouble)
-    output.note(`✗ ${some.map(({ collection }) => collection).join(', ')}: ${trouble}`);
+    output.note(`${mark} ${some.map(({ collection }) => collection).join(', ')}: ${trouble}`);
 }
 
 /** `isNamed`: the collections were asked for by name. */

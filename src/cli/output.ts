@@ -7,8 +7,6 @@ type Colors = ReturnType<typeof picocolors.createColors>;
 
 /** The output of a verb: data on stdout, everything else on stderr. */
 export interface Output {
-  /** Whether `--json` was given: then only {@link Output.data} writes to stdout. */
-  readonly json: boolean;
   /** Colour functions for stdout; without colours they return the text unchanged. */
   readonly colors: Colors;
   /** A line for people, on stdout; nothing with `--json`. */
@@ -75,7 +73,6 @@ export function createOutput(options: {
     else if (!json) print(stdout, [colors.dim(first), ...lines].join('\n'));
   };
   return {
-    json,
     colors,
     line(text = '') {
       if (!json) print(stdout, commandsHere(text));

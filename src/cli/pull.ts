@@ -4,10 +4,10 @@ import { sourceOf } from '../model/collections.ts';
 import { asOwner, personHere } from './as-owner.ts';
 import { choose, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
-import { exitCodeFor, noteOutcomes, showSyncs } from './outcomes.ts';
+import { exitCodeFor, noteOutcomes, showOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
-import { countOf, formatCount, formatDuration } from '../core/words.ts';
+import { countOf, formatDuration } from '../core/words.ts';
 import { sleep } from '../runtime.ts';
 import type { Assembly } from '../session/assemble.ts';
 
@@ -68,23 +68,13 @@ async function pull({ output, signal, loadConfig, flags }: Verb<PullFlags>): Pro
   );
 }
 
-const COUNTED = ['seen', 'created', 'updated', 'removed', 'rejected', 'missing'] as const;
-
 function show(
   output: Output,
   { tenant, collections: outcomes }: { tenant: string; collections: readonly PullOutcome[] },
   isNamed: boolean,
 ): void {
   output.line(output.colors.bold(tenant));
-  output.table(
-    ['collection', 'outcome', ...COUNTED, 'on hold'],
-    outcomes.map((each) => [
-      each.collection,
-      each.outcome === 'complete' ? `${each.mode?.toLowerCase()} ${each.outcome}` : each.outcome,
-      ...COUNTED.map((name) => formatCount(each[name])),
-      formatCount(each.rowsOnHold),
-    ]),
-  );
+  showOutcomes(output, outcomes);
   const rowsOnHold = outcomes.reduce((sum, each) => sum + each.rowsOnHold, 0);
   if (rowsOnHold > 0)
     output.note(

@@ -66,8 +66,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   const count = createMetrics(registry, board, { process: true });
   const server = await startStatusServer({ ...config.http, board, metrics: registry, help: helpOn });
   logger.info({ host: server.host, port: server.port }, 'probes and metrics are served');
-  for (const setting of unencrypted(config, config.tenants))
-    logger.warn({ remedy: ENCRYPT }, `${setting}: ${UNENCRYPTED}`);
+  for (const setting of unencrypted(config)) logger.warn({ remedy: ENCRYPT }, `${setting}: ${UNENCRYPTED}`);
   const log = createEventLog(logger);
   const emit = (tenant: string, event: PipelineEvent): void => {
     count(tenant, event);

@@ -57,7 +57,7 @@ const MOST_IN_DETAIL = 10;
 
 async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise<number> {
   const { output, signal, loadConfig, flags } = verb;
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'hub' });
   const wanted = chooseTenants(config, flags.tenant);
   const heard = await hear(config, wanted);
   const ownerless = wanted.filter((_, at) => heard[at]?.health === undefined);

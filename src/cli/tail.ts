@@ -61,7 +61,7 @@ Without --to-end or --about it runs until Ctrl-C. Exit code: 0.`,
 async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>): Promise<void> {
   const { about } = flags;
   const toEnd = flags.toEnd || about !== undefined;
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'hub' });
   const { topicPrefix } = config.kafka;
   if (args.length === 0 && about === undefined)
     throw new RollcallError('USAGE_INVALID', 'No topic is named', {

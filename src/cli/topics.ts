@@ -115,7 +115,7 @@ Exit codes: 0 deleted; 1 failed; 2 the topic is configured, or a process runs fo
 
 /** Prints what a cluster has to have, for those who keep it in files. Returns the exit code. */
 function printFor({ output, loadConfig, flags: { tenant, cluster } }: Verb<ListFlags>): number {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'services' });
   const topics = chooseTenants(config, tenant).flatMap((each) => topicsOf(config, each));
   const resources = strimziResources(config.kafka, topics, cluster);
   output.line(
@@ -133,7 +133,7 @@ async function compareTopics(
   { output, signal, loadConfig, flags: { tenant } }: Verb<Scope>,
   applies: boolean,
 ): Promise<number> {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'hub' });
   const wanted = chooseTenants(config, tenant).flatMap((each) => topicsOf(config, each));
   await using assembly = quietAssembly(config);
   await requireKafka(assembly, signal);
@@ -153,15 +153,11 @@ async function compareTopics(
 /** Prints a table of the topics, and what to do. Returns the exit code. */
 function show(output: Output, findings: readonly TopicFinding[], left: readonly LeftOverTopic[]): number {
   const { colors } = output;
-  const data: object[] = [];
-  const rows: string[][] = [];
-  for (const { topic, exists, partitions, differences, curable } of findings) {
+  const rows = findings.map(({ topic, exists, partitions, differences }) => {
     const mark = exists && differences.length === 0 ? colors.green('✓') : colors.red('✗');
     const compared = exists ? differences.join('; ') || 'equal' : 'missing';
-    rows.push([mark, topic.name, String(partitions ?? '-'), compared]);
-    const facts = { exists, partitions, wantedPartitions: topic.partitions, differences, curable };
-    data.push({ topic: topic.name, ...facts, notConfigured: null });
-  }
+    return [mark, topic.name, String(partitions ?? '-'), compared];
+  });
   for (const { topic, notConfigured } of left)
     rows.push([colors.yellow('!'), topic, '-', `no such ${notConfigured} is configured`]);
   output.table(['', 'topic', 'partitions', 'compared with the contract'], rows);
@@ -175,6 +171,9 @@ function show(output: Output, findings: readonly TopicFinding[], left: readonly 
     output.line(
       `${colors.yellow('!')} left over, not configured: ${named(left.map(({ topic }) => topic))}\n${colors.cyan('→')} "rollcall topics purge <topic>" deletes those that you name.`,
     );
+  const data = findings.map(({ topic: { name, partitions }, ...found }) =>
+    Object.assign(found, { topic: name, wantedPartitions: partitions, notConfigured: null }),
+  );
   output.data([...data, ...left]);
   return exitCode({ hasFailed: wrong.length > 0 });
 }
@@ -200,7 +199,7 @@ export function leftOverTopics(
 }
 
 async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFlags>): Promise<number> {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'hub' });
   const wanted = wantedTopics(config);
   const topics = args.map((name) => ({ name, ...purgeable(name, wanted) }));
   if (flags.yes !== true) return report(output, 'deleted with all records', topics, false);
@@ -230,7 +229,7 @@ function purgeable(topic: string, wanted: ReadonlySet<string>) {
 }
 
 async function recreate({ output, signal, loadConfig, args, flags }: Verb<TopicsFlags>): Promise<number> {
-  const config = loadConfig({ withoutHub: true });
+  const config = loadConfig({ without: 'hub' });
   const all = topicsOf(config, chooseTenant(config, flags.tenant));
   const known = all.map(({ suffix }) => suffix);
   const named = new Set(args.flatMap((name) => topicsBegunWith(chooseFrom('topic', name, known))));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { loadConfig, type Config } from '../config.ts';
+import { loadConfig, type Config, type ConfigSources } from '../config.ts';
 import { ConfigFile } from '../config/config-file.ts';
 import { handOverStop } from '../../bin/early-stop.mjs';
 import { createOutput, type Host, type Output } from './output.ts';
@@ -26,8 +26,8 @@ export interface Verb<Flags = object> {
   readonly signal: AbortSignal;
   /** Path of the configuration as given on the command line or in the environment. */
   readonly configPath: string;
-  /** Loads the configuration. `withoutHub`: the hub's credentials need no value. Throws `CONFIG_INVALID`. */
-  readonly loadConfig: (options?: { readonly withoutHub: true }) => Config;
+  /** Loads the configuration. Throws `CONFIG_INVALID`. */
+  readonly loadConfig: (options?: Pick<ConfigSources, 'without'>) => Config;
   /** Loads it to be followed while the process runs. Throws `CONFIG_INVALID`. */
   readonly openConfig: () => ConfigFile;
   /** Arguments, in order. */

@@ -14,7 +14,7 @@ import { asOwner } from './as-owner.ts';
 import { choose, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
-import { noteFailures, showSyncs } from './outcomes.ts';
+import { noteFailures, showOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 
@@ -67,7 +67,7 @@ interface Difference extends Finding {
 /** The result for a collection; `--json` prints it. */
 interface CollectionReport {
   readonly collection: CollectionName;
-  readonly outcome: 'compared' | 'unproven' | 'not-offered';
+  readonly outcome: 'compared' | 'unproven' | 'failed' | 'not-offered';
   /** Why the comparison is missing or incomplete; null when it is complete. */
   readonly why: string | null;
   readonly remedy: string | null;
@@ -106,14 +106,20 @@ async function verify(
     const syncs = flags.repair === true ? await repair(assembly, before, options) : null;
     const now = syncs === null ? before : await verifyTenant(assembly, options);
     output.line(output.colors.bold(tenant.id));
-    if (syncs !== null) showRepaired(output, syncs);
+    if (syncs !== null) {
+      output.line('The full sync of the repair:');
+      showOutcomes(output, syncs);
+      noteFailures(output, syncs);
+    }
     show(output, now, flags.ids === true);
     last.push(...now);
     results.push({ tenant: tenant.id, collections: now, repaired: syncs });
   }
   output.data({ tenants: results });
   return exitCode({
-    hasFailed: last.some(({ outcome }) => outcome === 'unproven') || inState(last, 'wrong').length > 0,
+    hasFailed:
+      last.some(({ outcome }) => outcome === 'unproven' || outcome === 'failed') ||
+      inState(last, 'wrong').length > 0,
     needsPerson: inState(last, 'on-hold').length > 0,
   });
 }
@@ -163,17 +169,12 @@ async function verifyTenant(
     const plan = plans.find((each) => each.collection === collection);
     const isFound = new Set(findings.map(({ key }) => key));
     const wrong = findings.map((each): Difference => Object.assign({ state: 'wrong' as const }, each));
-    const failed = plan?.outcome === 'complete' ? undefined : plan;
-    const isNotOffered = failed?.outcome === 'not-offered' && topicKeys === 0;
-    // If scans were short and the plan is complete, there is no doubt: at least as many rows are published as the hub
-    // counts.
-    const doubt = removalsWait(plan?.nameless ?? 0, null);
-    const isProven = failed === undefined && doubt === null && isLoaded(collection);
+    const doubt = doubtOn(plan, isLoaded(collection));
     return {
       collection,
-      outcome: isNotOffered ? 'not-offered' : isProven ? 'compared' : 'unproven',
-      why: failed?.why ?? doubt?.why ?? (isProven ? null : 'it has had no complete full sync'),
-      remedy: failed?.remedy ?? (isLoaded(collection) ? null : 'Run one: "rollcall pull --full".'),
+      outcome: outcomeOf(plan, { topicKeys, isProven: doubt === null }),
+      why: doubt?.why ?? null,
+      remedy: doubt?.remedy ?? null,
       whyOnHold: plan?.whyOnHold ?? null,
       hubRows: plan?.seen ?? null,
       topicKeys,
@@ -184,6 +185,34 @@ async function verifyTenant(
       ],
     };
   });
+}
+
+function outcomeOf(
+  plan: CollectionPlan | undefined,
+  { topicKeys, isProven }: { readonly topicKeys: number; readonly isProven: boolean },
+): CollectionReport['outcome'] {
+  if (plan?.outcome === 'not-offered' && topicKeys === 0) return 'not-offered';
+  if (plan !== undefined && !['complete', 'inconclusive'].includes(plan.outcome)) return 'failed';
+  return isProven ? 'compared' : 'unproven';
+}
+
+const AGAIN =
+  'A list may be incomplete because the hub changes while it is read: run the command again. If this stays, "rollcall check" says what to do.';
+const NOT_LOADED = {
+  why: 'it cannot be compared yet, because it has had no complete full sync',
+  remedy:
+    'Wait for its first load ("rollcall status" shows how far it is), or run "rollcall pull --full". Then run the command again.',
+};
+
+/** Why the comparison of a collection proves nothing, and what to do; null if it proves what it says. */
+function doubtOn(
+  plan: CollectionPlan | undefined,
+  isLoaded: boolean,
+): Pick<CollectionReport, 'why' | 'remedy'> | null {
+  if (plan !== undefined && plan.outcome !== 'complete')
+    return { why: plan.why, remedy: plan.outcome === 'inconclusive' ? AGAIN : plan.remedy };
+  // A short plan raises no doubt: if it is complete, as many rows are published as the hub counts.
+  return isLoaded ? removalsWait(plan?.nameless ?? 0, null) : NOT_LOADED;
 }
 
 /** What a planned record, or a row that the plan misses, says of the topic; null: nothing. */
@@ -247,17 +276,8 @@ async function repair(
 }
 
 const SHOWN_AT_MOST = 20;
-
-/** Prints how many records a repair has published. */
-function showRepaired(output: Output, syncs: readonly PullOutcome[]): void {
-  noteFailures(output, syncs);
-  const rows = syncs.map(({ collection, created, updated, removed, rejected, derived }) => {
-    const records = [created, updated, removed, rejected, derived.absences, derived.changes];
-    return [`  ${collection}`, ...records.map(formatCount)];
-  });
-  const titles = ['created', 'updated', 'removed', 'rejects', 'absences', 'absence-changes'];
-  output.table(['  published by the repair', ...titles], rows, titles.toReversed());
-}
+const TWO_COUNTS =
+  'hub and topic are counted one after the other: while the hub changes, the two numbers may differ. The columns after them count the differences.';
 
 /** Prints a table, the differences by kind, or the first of them, the result, and what to do. */
 function show(output: Output, reports: readonly CollectionReport[], hasKeys: boolean): void {
@@ -272,6 +292,8 @@ function show(output: Output, reports: readonly CollectionReport[], hasKeys: boo
       ...states.map((state) => formatCount(inState([each], state).length)),
     ]),
   );
+  if (reports.some(({ hubRows, topicKeys }) => hubRows !== null && hubRows !== topicKeys))
+    output.item(' ', TWO_COUNTS);
   const differences = reports.flatMap((each) => each.differences);
   if (differences.length > 0 && !hasKeys) {
     const kinds = Map.groupBy(differences, ({ collection, kind, state }) =>
@@ -291,7 +313,12 @@ function show(output: Output, reports: readonly CollectionReport[], hasKeys: boo
     const more = differences.length - SHOWN_AT_MOST;
     if (more > 0) output.line(`  and ${formatCount(more)} more: --json has all.`);
   }
-  noteFailures(output, reports);
+  const unproven = reports.filter(({ outcome }) => outcome === 'unproven');
+  noteFailures(
+    output,
+    reports.filter((each) => !unproven.includes(each)),
+  );
+  noteFailures(output, unproven, '!');
   for (const { collection, whyOnHold, skipped } of reports) {
     if (whyOnHold !== null)
       output.note(`! ${collection}: rows are on hold after the next full sync: ${whyOnHold}`);

@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
-import { listOf, mapOf, type Finding, type KeyPath } from './problem.ts';
+import { isOff, listOf, mapOf, type Finding, type KeyPath } from './problem.ts';
+import { mechanismOf } from './services.ts';
 import { collectionOf } from './schedules.ts';
 import { protectedFieldsOf } from '../core/rows/mapping-rules.ts';
 import { DERIVED_COLLECTIONS, isCollectionName } from '../model/collections.ts';
@@ -148,9 +149,18 @@ function credentialFindings(root: Written): Finding[] {
       path: ['registry', key],
       message: `is a second way to log in, because ${logIns[0]} is set, too: keep one of them`,
     })),
-    ...certificateFindings(mapOf(mapOf(root['kafka'])['ssl']), ['kafka', 'ssl']),
+    ...kafkaFindings(mapOf(root['kafka'])),
     ...certificateFindings(mapOf(registry['ssl']), ['registry', 'ssl']),
   ];
+}
+
+function kafkaFindings({ ssl, sasl }: Written): Finding[] {
+  const findings = certificateFindings(mapOf(ssl), ['kafka', 'ssl']);
+  if (mechanismOf(sasl) === 'aws-msk-iam' && isOff(ssl)) {
+    const message = 'must be true: Amazon MSK accepts the mechanism aws-msk-iam only over TLS';
+    findings.push({ path: ['kafka', 'ssl'], message });
+  }
+  return findings;
 }
 
 function redisFindings({ url, sentinel, cluster, ssl }: Written): Finding[] {

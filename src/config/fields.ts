@@ -14,10 +14,8 @@ const DURATION = /^(\d{1,15})(ms|s|m|h|d)$/;
 
 /** Parses a duration: digits, then `ms`, `s`, `m`, `h` or `d`; `"90s"` → 90000. Returns null for any other text. */
 export function parseDurationMs(text: string): number | null {
-  const match = DURATION.exec(text);
-  const unitMs = UNIT_MS[match?.[2] ?? ''];
-  if (match === null || unitMs === undefined) return null;
-  const ms = Number(match[1]) * unitMs;
+  const [, digits = '', unit = ''] = DURATION.exec(text) ?? [];
+  const ms = Number(digits) * (UNIT_MS[unit] ?? Number.NaN);
   return Number.isSafeInteger(ms) ? ms : null;
 }
 
@@ -119,6 +117,8 @@ export function address(...schemes: readonly string[]) {
 /** The same, with one host or several, which commas separate. */
 export function addresses(...schemes: readonly string[]) {
   return checkedAddress((value) => {
+    if (/,\s*\w+:\/\//.test(value))
+      return `must name the scheme once, before all hosts: ${schemes.find((each) => value.startsWith(each)) ?? schemes[0]}//a:6379,b:6379`;
     const [, scheme = '', hosts = '', path = ''] = /^(\w+:\/\/)([^/]*)(.*)$/.exec(value) ?? [];
     const problems = hosts.split(',').map((host) => urlProblem(scheme + host + path, schemes));
     return problems.find((problem) => problem !== null) ?? null;

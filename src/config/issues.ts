@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { didYouMean } from '../core/did-you-mean.ts';
 import type { KeyPath, Problem } from './problem.ts';
-import { keysAt, neededAt, type JsonSchema } from './shape.ts';
+import { keysAt, mechanismsWith, neededAt, type JsonSchema } from './shape.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -28,14 +28,22 @@ export function problemsOf(
   const { lineOf, schema } = file;
   return issues.flatMap(flatten).flatMap((issue): Problem[] => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-    const unknown = (at: KeyPath): Problem => {
-      const suggestion = didYouMean(String(at.at(-1)), keysAt(schema, at.slice(0, -1)));
-      return { path: at, message: `is not a known key${suggestion}`, line: lineOf(at) };
-    };
+    const unknown = (at: KeyPath): Problem => ({
+      path: at,
+      message: whyUnknown(schema, at),
+      line: lineOf(at),
+    });
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknown([...path, key]));
     if (issue.code === 'invalid_key') return [unknown(path)];
     return [{ path, message: absence(file, path) ?? issue.message, line: lineOf(path) }];
   });
+}
+
+function whyUnknown(schema: JsonSchema, at: KeyPath): string {
+  const mechanisms = mechanismsWith(schema, at);
+  if (mechanisms.length > 0)
+    return `belongs to the mechanism ${mechanisms.join(' or ')}, not to the one that is set`;
+  return `is not a known key${didYouMean(String(at.at(-1)), keysAt(schema, at.slice(0, -1)))}`;
 }
 
 /** Returns the problem of a key without a value, which replaces the schema's message; null for a key with a value. */

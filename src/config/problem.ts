@@ -12,19 +12,9 @@ export interface Problem {
   readonly line: number | null;
 }
 
-/** The smallest configuration; for another Redis, hub or registry only addresses change. */
-export const SMALLEST_CONFIG = `tenants:
-  - id: north
-    hub:
-      baseUrl: https://hub.example/north
-      tokenUrl: https://id.example/token
-      clientId: \${HUB_ID}
-      clientSecret: \${HUB_SECRET}
-kafka: { brokers: ["localhost:9092"] }
-registry: { url: "http://localhost:8081" }
-redis: { url: "redis://localhost:6379" }
-`;
-export const SMALLEST_REMEDY = `"rollcall init" writes a commented one; the smallest is\n\n${SMALLEST_CONFIG.replaceAll(/^(?=.)/gm, '  ')}`;
+/** What to do without a configuration, or with an empty one. */
+export const BEGIN_REMEDY =
+  '"rollcall init" writes a configuration to fill in, with a comment for each setting.';
 
 const VARIABLES_REMEDY =
   'Set each variable before the command, such as with "export NAME=value"; or name a file that holds the value: ${file:/path}.';
@@ -46,7 +36,7 @@ export function formatPath(path: KeyPath): string {
 
 /** What to do, if it is not what the usual remedy says. `value`: of the whole file. */
 export function remedyFor(problems: readonly Problem[], value: unknown): string | undefined {
-  if (value === null) return SMALLEST_REMEDY;
+  if (value === null) return BEGIN_REMEDY;
   return problems.every(({ message }) => message.startsWith(NEEDS_VARIABLE)) ? VARIABLES_REMEDY : undefined;
 }
 
@@ -79,6 +69,11 @@ export function mapOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
     : {};
+}
+
+/** Whether a switch of the file is off: as it is by default, or as a filled-in variable says. */
+export function isOff(value: unknown): boolean {
+  return value === undefined || value === false || value === 'false';
 }
 
 /** Returns a list of the file; an empty one for another shape. */

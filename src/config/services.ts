@@ -11,6 +11,7 @@ import {
   tokenClient,
   wholeNumber,
 } from './fields.ts';
+import { mapOf } from './problem.ts';
 import { Secret } from './redacted-secret.ts';
 
 /** Large enough for the bundle of a system's authorities. */
@@ -43,8 +44,14 @@ const oauthClient = {
   ca: pem().optional().describe('CA certificates of the token service, PEM.'),
 };
 
+/** The mechanism of a log-in to Kafka, which may be written in upper case, as Kafka itself does. */
+export function mechanismOf(sasl: unknown): unknown {
+  const { mechanism } = mapOf(sasl);
+  return typeof mechanism === 'string' ? mechanism.toLowerCase() : mechanism;
+}
+
 /** How a process logs in to Kafka. */
-const sasl = z.discriminatedUnion(
+const logIn = z.discriminatedUnion(
   'mechanism',
   [
     z.strictObject({
@@ -75,6 +82,10 @@ const sasl = z.discriminatedUnion(
   ],
   { error: 'must be one of plain, scram-sha-256, scram-sha-512, oauthbearer, aws-msk-iam' },
 );
+const sasl = z.preprocess((written) => {
+  const mechanism = mechanismOf(written);
+  return mechanism === undefined ? written : { ...mapOf(written), mechanism };
+}, logIn);
 
 /** The connection to Kafka, and the settings of topics. */
 export const kafka = z
@@ -156,12 +167,9 @@ export const redis = z
     cluster: flag()
       .prefault(false)
       .describe('Whether `url` names nodes, or the configuration endpoint, of a Redis Cluster.'),
-    ssl: z
-      .strictObject({
-        ca: pem().optional().describe('CA certificate, PEM.'),
-        cert: pem().optional().describe('Client certificate, PEM.'),
-        key: pem().optional().describe('Key of the client certificate, PEM.'),
-        passphrase: secret().optional().describe('Passphrase of that key.'),
+    ssl: tls()
+      .omit({ rejectUnauthorized: true })
+      .extend({
         serverName: text(255)
           .optional()
           .describe('Host name in the certificates, if servers are reached by other addresses.'),

@@ -21,6 +21,15 @@ export function keysAt(schema: JsonSchema, path: KeyPath): readonly string[] {
   );
 }
 
+/** The mechanisms of `kafka.sasl` whose alternative has the key at a path; none for any other path. */
+export function mechanismsWith(schema: JsonSchema, path: KeyPath): readonly string[] {
+  return schemasAt(schema, path.slice(0, -1)).flatMap(({ properties = {} }) => {
+    const { mechanism } = properties;
+    if (mechanism === undefined || properties[String(path.at(-1))] === undefined) return [];
+    return [mechanism['enum'] ?? mechanism['const']].flat().map(String);
+  });
+}
+
 /** The values without a default in the map or list at a path, each by its path within it: `hub.baseUrl`. */
 export function neededAt(schema: JsonSchema, path: KeyPath): readonly string[] {
   return schemasAt(schema, path).flatMap(neededIn);

@@ -121,24 +121,21 @@ export const tenant = z
     collections: resolveCollections(collections, { ...rest, incrementalEveryMs: incrementalEvery }),
   }));
 
-export interface CollectionSettings {
+type WrittenSettings = z.output<typeof collectionSettingsSchema>;
+
+export interface CollectionSettings extends Readonly<
+  Pick<WrittenSettings, 'drop' | 'pseudonymise' | 'ignore'>
+> {
   /** Also false if there is nothing to read: `afterschool-users` without `afterschools`, `schedules` without students. */
   readonly enabled: boolean;
   readonly incrementalEveryMs: number;
-  readonly fullSync: { readonly at: string; readonly timeZone: string };
-  /** Top-level fields, by the hub's names. */
-  readonly drop: readonly string[];
-  readonly pseudonymise: readonly string[];
-  readonly ignore: readonly string[];
+  readonly fullSync: z.output<typeof fullSync>;
 }
 
-type CollectionsAsWritten =
-  | 'all'
-  | readonly string[]
-  | Readonly<Partial<Record<string, z.output<typeof collectionSettingsSchema>>>>;
+type WrittenCollections = 'all' | readonly string[] | Readonly<Partial<Record<string, WrittenSettings>>>;
 
 function resolveCollections(
-  written: CollectionsAsWritten,
+  written: WrittenCollections,
   tenant: {
     incrementalEveryMs: number;
     fullSync: z.output<typeof fullSync>;
@@ -168,6 +165,6 @@ function resolveCollections(
   return { ...resolved, schedules: { ...resolved.schedules, enabled: false } };
 }
 
-function isList(written: CollectionsAsWritten): written is readonly string[] {
+function isList(written: WrittenCollections): written is readonly string[] {
   return Array.isArray(written);
 }

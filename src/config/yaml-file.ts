@@ -14,8 +14,16 @@ export interface YamlFile {
   readonly lineOf: (path: KeyPath) => number | null;
 }
 
+/** In place of a credential that cannot be filled in: it passes for a secret, a PEM file and an address. */
+const STAND_IN = 'https://not.set.invalid/-----BEGIN NOT SET-----';
+
+interface YamlSources extends FillSources {
+  /** Whether the value at a path may lack its variable or file. */
+  readonly mayLack?: ((path: KeyPath) => boolean) | undefined;
+}
+
 /** Parses YAML and fills `${…}` in its values (not in its keys). Never throws. */
-export function readYaml(text: string, sources: FillSources): YamlFile {
+export function readYaml(text: string, sources: YamlSources): YamlFile {
   if (text.length > MAX_LENGTH) return broken('is longer than 1 MiB: this is not a configuration');
   const lines = new LineCounter();
   let document: Document.Parsed;
@@ -35,7 +43,7 @@ export function readYaml(text: string, sources: FillSources): YamlFile {
 
 function fillDocument(
   document: Document.Parsed,
-  options: { lines: LineCounter; sources: FillSources },
+  options: { lines: LineCounter; sources: YamlSources },
 ): YamlFile {
   const { lines, sources } = options;
   const problems: Problem[] = [];
@@ -46,8 +54,9 @@ function fillDocument(
       const filled = fillText(node.value, sources);
       const path = pathOf(ancestors, node);
       const line = lineOfNode(node, lines);
-      for (const message of filled.problems) problems.push({ path, message, line });
-      node.value = filled.text;
+      const isLacking = filled.problems.length > 0 && sources.mayLack?.(path) === true;
+      if (!isLacking) for (const message of filled.problems) problems.push({ path, message, line });
+      node.value = isLacking ? STAND_IN : filled.text;
     },
   });
   try {

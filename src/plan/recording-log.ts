@@ -46,8 +46,8 @@ export interface RecordingLogOptions {
 /** Stands for a tenant's log: it reads the topics, and counts what transactions would publish. It owns and writes nothing. */
 export class RecordingLog implements TenantLog {
   readonly #options: RecordingLogOptions;
-  /** First by the collection that is synced, then by the collection of the records. */
-  readonly #found = new Map<CollectionName, Map<CollectionName, Tally>>();
+  /** By the collection that is synced and the collection of the records. */
+  readonly #found = new Map<string, Tally>();
   #ownership: Ownership | null = null;
 
   constructor(options: RecordingLogOptions) {
@@ -67,14 +67,13 @@ export class RecordingLog implements TenantLog {
 
   /** What the sync of `source` would publish of a collection: of `source` itself, or of a collection derived from it. */
   planned(source: CollectionName, collection: CollectionName): Tally {
-    const ofSource = this.#found.get(source) ?? new Map<CollectionName, Tally>();
-    this.#found.set(source, ofSource);
-    const tally = ofSource.get(collection) ?? {
+    const name = `${source} ${collection}`;
+    const tally = this.#found.get(name) ?? {
       counts: perKind(() => 0),
       keys: perKind((): string[] => []),
       news: new Set<string>(),
     };
-    ofSource.set(collection, tally);
+    this.#found.set(name, tally);
     return tally;
   }
 

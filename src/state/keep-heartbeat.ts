@@ -8,27 +8,40 @@ const HEARTBEAT_LASTS_MS = 10_000;
 /** A take-over is announced within this time. */
 const LOOK_EVERY_MS = 500;
 
+export interface HeartbeatOptions {
+  /** Null while the process is only about to take over: any other owner's heartbeat then takes precedence. */
+  readonly ownedSinceMs: () => number | null;
+  readonly factsOf?: FactsOf | undefined;
+  /** How long the heartbeat stays after the process has died: until another worker follows. */
+  readonly lastsMs?: number | undefined;
+}
+
 /**
- * Announces to commands that the tenant's owner lives. Fencing does not depend on it (invariant 7).
- * `ownedSinceMs` returns null while the process is only about to take over: any other owner's heartbeat then takes precedence.
+ * Announces to commands that the tenant's owner lives, and how the tenant is. Fencing does not depend on it (invariant 7).
+ * Never rejects.
  */
-export async function keepHeartbeat(
+export async function announceOwner(
   coordination: Coordination,
   { tenantId, owner }: { readonly tenantId: string; readonly owner: string },
-  options: {
-    ownedSinceMs: () => number | null;
-    signal: AbortSignal;
-    sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-    factsOf?: FactsOf | undefined;
-    /** How long the heartbeat stays after the process has died: until another worker follows. */
-    lastsMs?: number | undefined;
+  { ownedSinceMs, factsOf, lastsMs = HEARTBEAT_LASTS_MS }: HeartbeatOptions,
+): Promise<void> {
+  const heartbeat = { owner, ownedSinceMs: ownedSinceMs() ?? 0, info: factsOf?.(tenantId) ?? {} };
+  await coordination.announce(tenantId, heartbeat, lastsMs).catch(() => undefined);
+}
+
+/** Announces the tenant's owner every few seconds, and soon after a take-over. */
+export async function keepHeartbeat(
+  coordination: Coordination,
+  tenant: { readonly tenantId: string; readonly owner: string },
+  options: HeartbeatOptions & {
+    readonly signal: AbortSignal;
+    readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   },
 ): Promise<void> {
-  const { signal, sleep, factsOf, lastsMs = HEARTBEAT_LASTS_MS } = options;
+  const { signal, sleep } = options;
   while (!signal.aborted) {
     const ownedSinceMs = options.ownedSinceMs();
-    const heartbeat = { owner, ownedSinceMs: ownedSinceMs ?? 0, info: factsOf?.(tenantId) ?? {} };
-    await coordination.announce(tenantId, heartbeat, lastsMs).catch(() => undefined);
+    await announceOwner(coordination, tenant, options);
     let leftMs = HEARTBEAT_EVERY_MS;
     while (leftMs > 0 && !signal.aborted && options.ownedSinceMs() === ownedSinceMs) {
       const pauseMs = ownedSinceMs === null ? LOOK_EVERY_MS : leftMs;

@@ -113,6 +113,11 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
     return new RollcallError('INDEX_REFUSED', `Redis at ${address} ${what}`, { remedy });
   }
   const trouble = troubleOf(error);
+  if (trouble === 'ECONNREFUSED') {
+    const what = `Redis at ${address} does not answer: nothing listens there (${trouble})`;
+    const remedy = 'Start Redis there, or correct host and port in redis.url.';
+    return new RollcallError('INDEX_UNREACHABLE', what, { remedy });
+  }
   return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} does not answer: ${trouble}`, {
     remedy: isUntrusted(trouble)
       ? 'Use host names that are in the certificate of Redis, or set redis.ssl.serverName; set redis.ssl.ca to its authority.'

@@ -22,6 +22,8 @@ interface RunOptions {
   readonly openings?: Turns | undefined;
   /** Where commands leave their requests to the owner. If left out, the process serves no requests. */
   readonly coordination?: Coordination | undefined;
+  /** Announces how the tenant is. Called before the answer to each request, so that `status` then shows the result. */
+  readonly announce?: (() => Promise<void>) | undefined;
 }
 
 /** A tenant that this process mirrors, session after session. */
@@ -145,10 +147,18 @@ export class TenantRun<T extends Tenant = Tenant> {
 
   /** Takes requests only while there is a session to handle them. Until then they wait. */
   async #serve(handle: ServeRequestsOptions['handle'], signal: AbortSignal): Promise<void> {
-    const { coordination } = this.#options;
+    const { coordination, announce } = this.#options;
     const { tenantId, owner, runtime } = this.tenant;
-    if (coordination !== undefined)
-      await serveRequests({ coordination, tenantId, owner, handle, signal, sleep: runtime.sleep });
+    if (coordination === undefined) return;
+    const handleAndAnnounce: typeof handle = async (...given) => {
+      try {
+        return await handle(...given);
+      } finally {
+        await announce?.();
+      }
+    };
+    const options = { coordination, tenantId, owner, handle: handleAndAnnounce, signal };
+    await serveRequests({ ...options, sleep: runtime.sleep });
   }
 
   #handle(

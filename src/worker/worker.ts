@@ -7,7 +7,12 @@ import { Semaphore, Turns } from '../semaphore.ts';
 import type { Assembly } from '../session/assemble.ts';
 import type { StartedTenant } from '../session/started-tenant.ts';
 import type { Coordination } from '../state/coordination.ts';
-import { keepHeartbeat, type FactsOf } from '../state/keep-heartbeat.ts';
+import {
+  announceOwner,
+  keepHeartbeat,
+  type FactsOf,
+  type HeartbeatOptions,
+} from '../state/keep-heartbeat.ts';
 import { BETWEEN_SESSIONS, TenantRun } from './tenant-run.ts';
 
 /**
@@ -199,8 +204,18 @@ class Place {
       await sleep();
       if (losses > 1) await this.#whileOwned(sleep, signal);
       if (signal.aborted) return;
-      this.#run = new TenantRun(tenant, this.#options);
-      const lost = await this.#mirror(this.#run, signal);
+      const { assembly, coordination, factsOf } = this.#options;
+      const run: TenantRun<StartedTenant> = new TenantRun(tenant, {
+        ...this.#options,
+        announce: () => announceOwner(coordination, tenant, heartbeat),
+      });
+      const heartbeat = {
+        ownedSinceMs: () => run.ownedSinceMs,
+        factsOf,
+        lastsMs: assembly.config.kafka.sessionMs + FOLLOWED_WITHIN_MS,
+      };
+      this.#run = run;
+      const lost = await this.#mirror(run, heartbeat, signal);
       if (lost === null) return;
       pauseMs = jitteredPauseMs(backoff, losses, runtime.random);
       emit({ type: 'tenant-failed', error: lost, retryInMs: pauseMs });
@@ -217,14 +232,16 @@ class Place {
   }
 
   /** Mirrors until the signal aborts, or another process has taken the tenant over: then it returns that failure. */
-  async #mirror(run: TenantRun<StartedTenant>, signal: AbortSignal): Promise<RollcallError | null> {
-    const { assembly, retryFailedMs, factsOf, onFailed, coordination } = this.#options;
+  async #mirror(
+    run: TenantRun<StartedTenant>,
+    heartbeat: HeartbeatOptions,
+    signal: AbortSignal,
+  ): Promise<RollcallError | null> {
+    const { retryFailedMs, onFailed, coordination } = this.#options;
     const { tenant } = run;
     const ending = new AbortController();
-    const heartbeat = keepHeartbeat(coordination, tenant, {
-      ownedSinceMs: () => run.ownedSinceMs,
-      factsOf,
-      lastsMs: assembly.config.kafka.sessionMs + FOLLOWED_WITHIN_MS,
+    const announcing = keepHeartbeat(coordination, tenant, {
+      ...heartbeat,
       signal: AbortSignal.any([signal, ending.signal]),
       sleep: tenant.runtime.sleep,
     });
@@ -238,7 +255,7 @@ class Place {
       }
     } finally {
       ending.abort();
-      await heartbeat;
+      await announcing;
       // Until the next owner announces itself, commands should wait for it, and not own the tenant themselves.
       const isMoved = signal.reason instanceof RollcallError;
       if (!isMoved) await coordination.withdraw(tenant.tenantId, tenant.owner).catch(() => undefined);

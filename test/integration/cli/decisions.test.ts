@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { afterAll, expect, it, vi } from 'vitest';
+import { answer, serve } from '../../unit/hub/support/scripted-hub.ts';
 import { idOf } from '../support/rows.ts';
 import { openMirror } from '../support/mirror.ts';
 import { startProcess } from '../support/running.ts';
@@ -60,7 +61,7 @@ it('status says that no process mirrors the tenant before the first run, and wit
   await shows(1, ': owner: no process mirrors the tenant', config);
 });
 
-it('after a full sync of empty lists, pull, status and /status.json say that a person must decide', async () => {
+it('after a full sync of empty lists, pull, status, page and webhook say that a person must decide', async () => {
   await tenant.full(...COLLECTIONS);
   tenant.hub.faults.set('empty-list');
   const pull = await say('pull --full');
@@ -75,11 +76,18 @@ it('after a full sync of empty lists, pull, status and /status.json say that a p
   const { parts } = await listed();
   const keys = keysOf(parts);
   expect(keys).toHaveLength(COLLECTIONS.flatMap((name) => tenant.hub.district.ids(name)).length);
-  await using run = await startOwner(tenant.config);
+  await using receiver = await serve(answer(200));
+  const notify = { url: `${receiver.origin}/hook`, after: '1s' };
+  await using run = await startOwner(tenant.configWith({ settings: { notify } }));
   await vi.waitFor(async () => {
-    const text = await (await run.get('/status.json')).text();
-    expect(text).toContain('rollcall deletes list --tenant north');
-    expect(keys.filter((key) => text.includes(`"${key}"`))).toEqual([]);
+    const told = [
+      await (await run.get('/status.json')).text(),
+      receiver.asked.map(({ body }) => body).join(),
+    ];
+    for (const text of told) {
+      expect(text).toContain('rollcall deletes list --tenant north');
+      expect(keys.filter((key) => text.includes(`"${key}"`))).toEqual([]);
+    }
   }, WITHIN);
   await run.stop();
   tenant.hub.faults.clear();
@@ -102,7 +110,7 @@ it('deletes approve needs the digest of the current list, and removes only what 
   expect(ended.json()).toMatchObject({ waits: true, tenants: [{ tenant: 'north', rows: gone.length }] });
   const { parts } = await listed();
   expect(keysOf(parts).toSorted()).toEqual(gone);
-  const { stdout } = await say('deletes list --collection courses');
+  const { stdout } = await say('deletes list');
   expect(stdout).toContain('half or more is missing');
   const [named, unnamed] = [
     parts[0]?.collections[0]?.keys[9] ?? '',
@@ -168,6 +176,8 @@ it('deletes approve is handled by the running process, which continues', async (
     expect.stringContaining('asking the process that runs'),
   ]);
   expect(approved.stdout).toMatch(/courses\s+removed\s+14\s+14\s+0/);
+  // Without waiting: the process announces what it has done before the command ends.
+  expect((await say('status')).stdout).not.toContain('on hold in');
   const ofCourses = (await decided()).filter(({ collection }) => collection === 'courses');
   expect(ofCourses.slice(2).map(({ kind }) => kind)).toEqual(['hold', 'approved', 'hold', 'approved']);
   expect(JSON.stringify(ofCourses)).not.toContain('course-');

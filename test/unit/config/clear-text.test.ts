@@ -1,41 +1,44 @@
 import { expect, it } from 'vitest';
-import type { Config, TenantConfig } from '../../../src/config.ts';
 import { secretsInClear, unencrypted } from '../../../src/config/clear-text.ts';
 
-const hubs = (...addresses: [baseUrl: string, tokenUrl: string][]): TenantConfig[] =>
-  addresses.map(([baseUrl, tokenUrl]) => ({ hub: { baseUrl, tokenUrl } }) as unknown as TenantConfig);
-const services = (of: object, others: object = {}): Config =>
-  ({
-    kafka: { brokers: ['kafka:9092'], ssl: false, ...of },
-    registry: { url: 'http://registry:8081' },
-    ...others,
-  }) as unknown as Config;
+const hubs = (...addresses: [baseUrl: string, tokenUrl: string][]) =>
+  addresses.map(([baseUrl, tokenUrl]) => ({ hub: { baseUrl, tokenUrl } }));
+const services = (ofKafka: object, others: object = {}) => ({
+  kafka: { brokers: ['kafka:9092'], ssl: false, ...ofKafka },
+  registry: { url: 'http://registry:8081' },
+  ...others,
+});
 const sasl = { mechanism: 'plain' };
 
 it('each setting that sends credentials or rows unencrypted to another machine is named once', () => {
-  const far = hubs(
+  const tenants = hubs(
     ['http://hub.example/a', 'https://id.example/token'],
     ['http://hub.example/b', 'http://id.example:8080/token'],
     ['http://localhost:1/c', 'http://127.0.0.1:2/token'],
     ['http://[::1]:3/d', 'https://id.example/token'],
   );
-  expect(unencrypted(services({}), far)).toEqual([
+  expect(unencrypted(services({}, { tenants }))).toEqual([
     'hub.baseUrl http://hub.example',
     'hub.tokenUrl http://id.example:8080',
   ]);
-  const found = (of: object) => unencrypted(services({ sasl, ...of }), []);
+  const found = (of: object) => unencrypted(services({ sasl, ...of }));
   expect(found({})).toEqual(['kafka.sasl without kafka.ssl']);
   expect(found({ ssl: true })).toEqual([]);
+  // As a file has it before its variables are filled in.
+  expect([found({ ssl: undefined }), found({ ssl: '${TLS}' })]).toEqual([
+    ['kafka.sasl without kafka.ssl'],
+    [],
+  ]);
   const byTokens = { ssl: true, sasl: { mechanism: 'oauthbearer', tokenUrl: 'http://id.example/token' } };
   expect(found(byTokens)).toEqual(['kafka.sasl.tokenUrl http://id.example']);
   expect(found({ brokers: ['localhost:9092', '127.0.0.1:9093'] })).toEqual([]);
   const registry = { url: 'http://registry:8081', bearerToken: 'secret' };
   const redis = { url: 'redis://localhost:6379,redis:6379/0', password: 'secret' };
-  expect(unencrypted(services({}, { registry, redis }), [])).toEqual([
+  expect(unencrypted(services({}, { registry, redis }))).toEqual([
     'registry.url http://registry:8081',
     'redis.password without rediss://',
   ]);
-  expect(unencrypted(services({}, { redis: { ...redis, url: 'rediss://redis:6379' } }), [])).toEqual([]);
+  expect(unencrypted(services({}, { redis: { ...redis, url: 'rediss://redis:6379' } }))).toEqual([]);
 });
 
 it('each secret in clear text is named by its path, and none that a variable or a file holds', () => {

@@ -36,4 +36,11 @@ describe('config.schema.json', () => {
     );
     expect(missing).toEqual([]);
   });
+
+  it('has no key that examples/rollcall.yaml does not show', () => {
+    const example = fileOf('examples/rollcall.yaml');
+    const keys = new Set(keysIn(configJsonSchema()).map(({ key }) => key));
+    expect(keys.size).toBeGreaterThan(50);
+    expect([...keys].filter((key) => !new RegExp(`\\b${key}:`).test(example))).toEqual([]);
+  });
 });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { command as hub } from '../../../reference-hub/verb.ts';
-import { helpCommand, pageOn, withoutTables } from '../../../src/cli/help.ts';
+import { forTerminal, helpCommand, pageOn } from '../../../src/cli/help.ts';
 import { VERBS } from '../../../src/cli/verbs.ts';
 import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC } from '../../../src/model/collections.ts';
@@ -107,7 +107,7 @@ it('what "rollcall help" prints names only topics of help that exist', () => {
 });
 
 it('help prints the table of every key of the configuration within the width of a terminal', () => {
-  const lines = withoutTables(pageOn('configuration'), 80).split('\n');
+  const lines = forTerminal(pageOn('configuration'), 80).split('\n');
   const at = lines.indexOf('`kafka.replicationFactor`');
   expect(lines.slice(at + 1, at + 3)).toEqual([
     '    value; default: 1 to 100; `3`',
@@ -117,6 +117,28 @@ it('help prints the table of every key of the configuration within the width of 
   expect(ofTables.length).toBeGreaterThan(150);
   expect(Math.max(...ofTables.map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
+
+it('help finds a section by its heading alone, and its first line names the section and its page', () => {
+  for (const [topic, heading] of [
+    ['rights', 'Rights (rollcall help operations)'],
+    ['operations#rights', 'Rights (rollcall help operations)'],
+    ['proxies', 'Proxies (rollcall help estates)'],
+    ['decide', 'Decide: Rollcall waits for a person'],
+  ] as const)
+    expect(forTerminal(pageOn(topic), 80).split('\n').slice(0, 2)).toEqual([
+      heading,
+      expect.stringMatching(/^(=+|-+)$/),
+    ]);
+});
+
+it.each(['architecture', 'consuming', 'decide'])(
+  'help prints the code in the page %s, but not the source of its diagrams',
+  (page) => {
+    expect(pageOn(page)).toContain('```mermaid');
+    expect(forTerminal(pageOn(page), 80)).toMatch(/^```(?!mermaid)/m);
+    expect(forTerminal(pageOn(page), 80)).not.toMatch(/mermaid|-->/);
+  },
+);
 
 const GLOBAL_OPTIONS = ['--config', '--help', '--json', '--no-color', '--version'];
 

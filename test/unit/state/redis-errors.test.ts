@@ -51,10 +51,11 @@ it.each([
 
 const refused = coded('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1');
 it.each([refused, new AggregateError([refused])])(
-  'a connection error of Redis is transient, with its reason',
+  'a refused connection to Redis is transient, and its error says where nothing listens and what to check',
   (error) => {
-    const message = 'Redis at a:1 does not answer: ECONNREFUSED';
-    expect(explainRedisError(error, 'a:1')).toMatchObject({ code: 'INDEX_UNREACHABLE', message });
+    const message = 'Redis at a:1 does not answer: nothing listens there (ECONNREFUSED)';
+    const remedy = 'Start Redis there, or correct host and port in redis.url.';
+    expect(explainRedisError(error, 'a:1')).toMatchObject({ code: 'INDEX_UNREACHABLE', message, remedy });
   },
 );
 
