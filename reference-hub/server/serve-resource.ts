@@ -1,3 +1,4 @@
+import type { CollectionName } from '../district/collections.ts';
 import { COLLECTIONS } from '../district/collections.ts';
 import type { District } from '../district/district.ts';
 import { membershipOf } from '../district/district.ts';
@@ -6,7 +7,9 @@ import { lessonsOf } from '../district/lessons.ts';
 import type { Listing } from '../district/row-store.ts';
 import { createListing, findRow, objectOf } from '../district/row-store.ts';
 import { addDays } from '../district/school-calendar.ts';
+import { withoutSchool } from '../district/without-school.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import { numberIn } from './faults/fault.ts';
 import type { Reply } from './reply.ts';
 import { badRequest, jsonReply, RequestRefused } from './reply.ts';
 import type { Route } from './routes.ts';
@@ -23,34 +26,20 @@ export function serveRoute(
   options: { route: Route; url: URL; faults: readonly MetFault[] },
 ): Reply {
   const { route, url, faults } = options;
+  const list = (listing: Listing, of: CollectionName, keysetOffered = true): Reply => {
+    const { envelope, fields } = COLLECTIONS[of];
+    const shown = withoutLostSchool(district, { listing, faults });
+    return serveCollection({ listing: shown, envelope, fields, keysetOffered, url, faults });
+  };
   switch (route.kind) {
-    case 'collection': {
-      const { envelope, fields } = COLLECTIONS[route.collection];
-      return serveCollection({
-        listing: district.listings[route.collection],
-        envelope,
-        fields,
-        keysetOffered: true,
-        url,
-        faults,
-      });
-    }
-    case 'class-students': {
-      const { envelope, fields } = COLLECTIONS.students;
-      return serveCollection({
-        listing: studentsOf(district, route.id),
-        envelope,
-        fields,
-        keysetOffered: false,
-        url,
-        faults,
-      });
-    }
+    case 'collection':
+      return list(district.listings[route.collection], route.collection);
+    case 'class-students':
+      return list(studentsOf(district, route.id), 'students', false);
     case 'afterschool-users': {
       const listing = district.afterschools.get(route.id);
       if (listing === undefined) throw unknownObject('afterschool programme');
-      const { envelope, fields } = COLLECTIONS.users;
-      return serveCollection({ listing, envelope, fields, keysetOffered: true, url, faults });
+      return list(listing, 'users');
     }
     case 'class':
       return serveClass(district, { id: route.id, faults });
@@ -65,6 +54,18 @@ export function serveRoute(
         ),
       };
   }
+}
+
+function metBy(faults: readonly MetFault[], name: string): MetFault | undefined {
+  return faults.find(({ fault }) => fault.name === name);
+}
+
+function withoutLostSchool(
+  district: District,
+  { listing, faults }: { listing: Listing; faults: readonly MetFault[] },
+): Listing {
+  const met = metBy(faults, 'lost-school');
+  return met === undefined ? listing : withoutSchool(district, listing, numberIn(met.context.value));
 }
 
 function serveClass(district: District, options: { id: string; faults: readonly MetFault[] }): Reply {
@@ -87,8 +88,7 @@ function studentsOf(district: District, classId: string): Listing {
 /** Spec 4.4; the body's shape is not shown there, so a fault chooses another one. */
 function serveSchedules(district: District, options: { url: URL; faults: readonly MetFault[] }): Reply {
   const query = readScheduleQuery(options.url.searchParams);
-  const named = (name: string): MetFault | undefined =>
-    options.faults.find(({ fault }) => fault.name === name);
+  const named = (name: string): MetFault | undefined => metBy(options.faults, name);
   let lessons = lessonsOf(district, query);
   if (named('schedules-to-exclusive') !== undefined) {
     lessons = query.from === query.to ? [] : lessonsOf(district, { ...query, to: addDays(query.to, -1) });

@@ -31,8 +31,6 @@ export interface HubTools {
   readonly breaker?: Partial<BreakerPolicy> | undefined;
   /** Wall clock, ms since the epoch. */
   readonly now?: (() => number) | undefined;
-  /** Monotonic clock, ms. */
-  readonly monotonicNow?: (() => number) | undefined;
   readonly random?: (() => number) | undefined;
   /** Resolves after so many ms; rejects with the signal's reason when aborted. */
   readonly sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
@@ -78,7 +76,7 @@ export type TenantHub = Hub & { readonly readSchedule: ReadSchedule } & AsyncDis
 /** Creates the client of one hub, with one token. Closing it aborts running requests. */
 export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHub {
   const { random = Math.random, sleep = sleepFor, onEvent = () => undefined, now = () => Date.now() } = tools;
-  const { monotonicNow = () => performance.now(), host = UNBOUNDED } = tools;
+  const { host = UNBOUNDED } = tools;
   const { maxConcurrentRequests, maxResponseBytes, requestTimeoutMs, pageSize, paging } = settings;
   const baseUrl = new URL(settings.baseUrl);
   const http = createHttpClient({
@@ -101,7 +99,6 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
       tokens,
       permits,
       now,
-      monotonicNow,
       onEvent,
       tools: { policy: attempts, random, sleep, onEvent },
       breaker: createBreaker({ policy, hub: what, onEvent: onCircuit }),

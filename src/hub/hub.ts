@@ -80,8 +80,6 @@ export interface ReadOptions {
   readonly parentId?: string | undefined;
   /** Only rows with `dateLastModified` after this hub time (ms since the epoch). */
   readonly modifiedAfterMs?: number | undefined;
-  /** How many rows the collection has, if that is known: after a time-out, pages become smaller than that. */
-  readonly knownRows?: number | undefined;
   /** The pages of the last full keyset scan. Pages that are the same need not be parsed, and several may be requested at once. */
   readonly pages?: Pick<PageMemory, 'at' | 'recognise'> | undefined;
   /** For a reader that may have a large page already: another large page is then an error, and does not wait for its turn. */

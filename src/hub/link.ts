@@ -10,12 +10,6 @@ export interface PageLinks {
 const NONE: PageLinks = { paging: false, next: null };
 const PAGING_RELATIONS = new Set(['first', 'prev', 'previous', 'next', 'last']);
 
-/** Whether an address leads out of the hub. Errors and logs do not quote it: the hub may put anything into it (invariant 9). */
-export function leadsOut(url: URL, baseUrl: URL): boolean {
-  const isPlain = url.origin === baseUrl.origin && url.username === '' && url.password === '';
-  return !isPlain || !url.pathname.startsWith(baseUrl.pathname.replace(/\/*$/, '/'));
-}
-
 /**
  * Reads a `Link` header (RFC 8288; spec 4.3 rule 8). An unreadable header counts as absent: it must not look like the end
  * of the collection.

@@ -2,7 +2,7 @@ import { proveDigest } from '../core/pages/page-fingerprint.ts';
 import { parseBody, type HubAnswer } from './hub-answer.ts';
 import { HubError, LARGE_BYTES } from './hub-error.ts';
 import type { HubPage, ReadOptions } from './hub.ts';
-import { leadsOut, readLinks } from './link.ts';
+import { readLinks } from './link.ts';
 import { requireBoundedRows } from './page-bounds.ts';
 import type { PageFacts } from './paging.ts';
 
@@ -10,12 +10,9 @@ import type { PageFacts } from './paging.ts';
 export interface FetchedPage {
   readonly page: HubPage;
   readonly facts: PageFacts;
-  /** Whether the link to the next page leads out of the hub. */
-  readonly leadsOut: boolean;
 }
 
 export interface PageContext {
-  readonly baseUrl: URL;
   readonly collection: ReadOptions['collection'];
   /** Names the collection in errors. */
   readonly where: string;
@@ -30,11 +27,10 @@ export interface PageContext {
 
 /** Reads an answer as a page. Throws HUB_BODY_INVALID when it is no collection, HUB_PAGE_TOO_LONG with too many rows. */
 export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
-  const { baseUrl, collection, where, limit } = context;
+  const { collection, where, limit } = context;
   const { link, requested, known, hubTimeMs, readVersion, bytes } = answer;
   const { paging, next } = readLinks(link);
   const nextUrl = next === null ? null : URL.parse(next, requested.href);
-  const isOut = nextUrl !== null && leadsOut(nextUrl, baseUrl);
   const total = context.total === undefined ? answer.total : context.total;
   const common = { limit, total, paging, nextOffered: next !== null, nextQuery: nextUrl?.searchParams };
   const ofAnswer = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
@@ -52,7 +48,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
       },
     };
     const facts = { ...common, hasList: true, rowCount: known.rows, ids: [known.lastId], marks };
-    return { page, facts, leadsOut: isOut };
+    return { page, facts };
   }
   // Some hubs answer 204 for an empty collection, others null in place of the list, with a total of 0.
   const named = (answer.body as Record<string, unknown> | null | undefined)?.[collection.envelope];
@@ -65,7 +61,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? JSON.stringify(row)));
   const facts = { ...common, hasList: found !== null, rowCount: rows.length, ids, marks };
   const fingerprint = haveIds ? fingerprintOf(answer, context, rows) : undefined;
-  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, fingerprint }, facts, leadsOut: isOut };
+  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, fingerprint }, facts };
 }
 
 /** `envelope`: the name of the list; `where` names the collection in errors. */

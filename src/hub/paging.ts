@@ -1,7 +1,6 @@
 import type { PagingMode } from '../core/hub-events.ts';
 import { Fingerprints, type KeyLookup } from '../core/seen-keys.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { noSmallerPage, type HubError } from './hub-error.ts';
 import type { ScanEnd } from './hub.ts';
 
 /*
@@ -265,37 +264,21 @@ export class PagingFindings {
   sortRefused = false;
   /** Rows to ask for; fewer than configured after time-outs, or where the hub clamps the limit. */
   limit: number;
-  /** Even an answer to a request for one row was too large. */
-  #limitIgnored = false;
-  readonly #reported = new Set<string>();
+  /** That the hub clamps the limit is reported once, not once per page. */
+  isClampReported = false;
 
   constructor(pageSize: number) {
     this.limit = pageSize;
   }
 
-  /** A page was too large, the first one or a later one. Throws if smaller pages do not help. */
-  requireSmallerPage(error: HubError, page: { limit: number; isFirst: boolean }): void {
-    if (page.limit === 1 && page.isFirst) this.#limitIgnored = true;
-    if (page.limit === 1 || this.#limitIgnored) throw noSmallerPage(error);
-  }
-
-  /**
-   * Halves the page size after a time-out (spec 8), but not below 50. It halves until a page has fewer rows than the
-   * failed page may have had, because another page of that size would take as long. Returns the change; null if there
-   * is none.
-   */
-  halve(triedLimit: number, rowsAtMost: number): { from: number; to: number } | null {
+  /** Halves the page size after a time-out (spec 8), but not below 50. Returns the change; null if there is none. */
+  halve(triedLimit: number): { from: number; to: number } | null {
     const from = this.limit;
     // A concurrent request of the same collection may have halved it already.
-    const to = Math.max(Math.min(MIN_PAGE_SIZE, from), Math.floor(Math.min(triedLimit, rowsAtMost) / 2));
-    if (to >= from || to >= rowsAtMost) return null;
+    const to = Math.max(Math.min(MIN_PAGE_SIZE, from), Math.floor(triedLimit / 2));
+    if (to >= from) return null;
     this.limit = to;
     return { from, to };
-  }
-
-  /** True for the first call with a text: some events are emitted once, not once per page. */
-  firstTime(what: string): boolean {
-    return !this.#reported.has(what) && this.#reported.add(what).has(what);
   }
 }
 

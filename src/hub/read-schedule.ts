@@ -12,11 +12,6 @@ import type { Requests } from './requests.ts';
 const MAX_PAGES = 500;
 const MAX_LESSONS = 50_000;
 
-export interface ScheduleContext {
-  readonly baseUrl: URL;
-  readonly requests: Requests;
-}
-
 interface Page {
   readonly lessons: readonly unknown[];
   readonly next: URL | null;
@@ -24,7 +19,7 @@ interface Page {
 }
 
 export async function readSchedule(
-  { baseUrl, requests }: ScheduleContext,
+  { baseUrl, requests }: { readonly baseUrl: URL; readonly requests: Requests },
   { student, from, to, signal }: Parameters<ReadSchedule>[0],
 ): Promise<ScheduleAnswer> {
   const collection = collectionNamed('schedules');

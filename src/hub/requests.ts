@@ -65,8 +65,6 @@ export interface RequestsOptions {
   readonly tools: RetryTools;
   /** Wall clock, ms since the epoch. */
   readonly now: () => number;
-  /** Monotonic clock, ms. */
-  readonly monotonicNow: () => number;
   readonly onEvent: (event: HubEvent) => void;
 }
 
@@ -139,13 +137,13 @@ async function sendFiltered(
 
 /** Reports a request. `isOwn`: a failure is not reported, because the caller asks again. */
 async function reported<T extends { readonly status: number; readonly bytes: number }>(
-  { monotonicNow, onEvent }: Pick<RequestsOptions, 'monotonicNow' | 'onEvent'>,
+  onEvent: RequestsOptions['onEvent'],
   target: RequestTarget,
   work: () => Promise<T>,
   isOwn: (error: RollcallError) => boolean,
 ): Promise<T> {
-  const startedAtMs = monotonicNow();
-  const since = (): { durationMs: number } => ({ durationMs: monotonicNow() - startedAtMs });
+  const startedAtMs = performance.now();
+  const since = (): { durationMs: number } => ({ durationMs: performance.now() - startedAtMs });
   try {
     const done = await work();
     onEvent({ type: 'request-done', target, status: done.status, ...since(), bytes: done.bytes });
@@ -160,7 +158,7 @@ async function reported<T extends { readonly status: number; readonly bytes: num
 }
 
 export function createRequests(options: RequestsOptions): Requests {
-  const { breaker, permits, tools, now } = options;
+  const { breaker, permits, tools, now, onEvent } = options;
   const sendAuthorised = createSender(options);
 
   function readSent<T>(sent: Sent, get: GetOptions<T>): Read<T> {
@@ -188,7 +186,7 @@ export function createRequests(options: RequestsOptions): Requests {
     const asksAgain = (error: unknown) => get.large !== undefined && error instanceof LargeAnswer;
     try {
       return await reported(
-        options,
+        onEvent,
         get.target,
         () => breaker(async () => readSent(await send(), get)),
         asksAgain,
@@ -208,7 +206,7 @@ export function createRequests(options: RequestsOptions): Requests {
         if (status !== 200) throw new Error('asked again in its turn');
         return { sent, status, bytes: body.length };
       };
-      return reported(options, get.target, send, () => true)
+      return reported(onEvent, get.target, send, () => true)
         .then(
           ({ sent }) => sent,
           () => null,

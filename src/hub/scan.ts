@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HubEvent, PagingMode } from '../core/hub-events.ts';
 import { PageCuts } from '../core/pages/page-cuts.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
-import { asksForSmallerPages, brokenPaging, endlessPaging, HubError } from './hub-error.ts';
+import { asksForSmallerPages, brokenPaging, endlessPaging, HubError, noSmallerPage } from './hub-error.ts';
 import { LargeTurn } from './large-turn.ts';
 import { idsIn, readPage, type FetchedPage } from './page.ts';
 import {
@@ -98,13 +98,11 @@ class Scanner {
       if (fetched === null) continue;
       // Rows after large ones may be small again.
       this.#atMost *= 2;
-      const { facts, leadsOut } = fetched;
+      const { facts } = fetched;
       const decision = decidePage(this.#state, facts);
       const { step, deliver } = decision;
       if (deliver) this.#noticeClamp(facts);
       this.#state = afterPage(this.#state, facts, decision);
-      if (leadsOut && this.#findings.firstTime('link'))
-        this.#differs('a link leads out of it, and is not followed');
       const page = deliver ? this.#delivered(fetched.page, facts.rowCount) : null;
       if (page === null) this.large.doneWith(fetched.page);
       if (step.kind === 'fails') this.#leaveMode(step.why);
@@ -170,7 +168,6 @@ class Scanner {
               },
         read: (answer) =>
           readPage(answer, {
-            baseUrl,
             collection,
             where,
             limit,
@@ -214,14 +211,6 @@ class Scanner {
     return cut?.known == null || cut.known.cursor === cursor;
   }
 
-  /** The most rows that a page may have, as far as is known. */
-  get #rowsAtMost(): number {
-    const { before } = this.#state;
-    const { knownRows } = this.#read;
-    if (before === null) return knownRows ?? Infinity;
-    return before.rowCount >= before.limit ? Infinity : Math.max(before.rowCount, knownRows ?? 0);
-  }
-
   /** A page took too long or was too large. Returns true if a smaller one is to be asked for at once. */
   #asksOtherwise(error: HubError, limit: number): boolean {
     const because = asksForSmallerPages(error);
@@ -231,13 +220,12 @@ class Scanner {
       return because === 'too-large';
     }
     if (because === 'too-large') {
-      this.#findings.requireSmallerPage(error, { limit, isFirst: this.#rows === 0 });
+      if (limit === 1) throw noSmallerPage(error);
       // The first time, a single row shows whether the hub honours the limit.
       this.#atMost = this.#atMost === Infinity ? 1 : Math.floor(limit / 2);
     }
-    const rowsAtMost = because === 'too-large' ? Infinity : this.#rowsAtMost;
     const mayHelp = because !== null && limit >= this.#findings.limit;
-    const halved = mayHelp ? this.#findings.halve(limit, rowsAtMost) : null;
+    const halved = mayHelp ? this.#findings.halve(limit) : null;
     if (halved !== null)
       this.#differs(`pages of ${halved.from} rows are too large or too slow: Rollcall asks for ${halved.to}`);
     return because === 'too-large';
@@ -309,7 +297,8 @@ class Scanner {
     const { before } = this.#state;
     if (before === null || rowCount === 0 || before.rowCount >= before.limit) return;
     if (rowCount === before.rowCount && rowCount < limit) this.#findings.limit = rowCount;
-    if (!this.#findings.firstTime('clamp')) return;
+    if (this.#findings.isClampReported) return;
+    this.#findings.isClampReported = true;
     this.#differs(`it gives ${before.rowCount} rows for a limit of ${before.limit}`);
   }
 

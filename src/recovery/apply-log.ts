@@ -1,5 +1,5 @@
 import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/rows/content-hash.ts';
-import { STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
@@ -21,15 +21,15 @@ export interface Behind {
 }
 
 /**
- * Brings indexes up to date with the log. Returns the last offsets read, by topic. One reading serves all
- * collections, which costs less than one for each.
+ * Brings indexes up to date with the log. Returns the last offsets read. One reading serves all collections, which costs
+ * less than one for each.
  */
 export async function applyLog(
   tenant: TenantTopics,
   behind: readonly Behind[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<TopicSuffix, Offsets>> {
-  const readUpTo = new Map<TopicSuffix, Record<string, number>>();
+): Promise<Offsets> {
+  const readUpTo: Record<string, number> = {};
   if (behind.length === 0) return readUpTo;
   const replays = new Map(behind.map((each) => [each.collection, each]));
   await tenant.log.read({
@@ -43,24 +43,14 @@ export async function applyLog(
       { topic: 'rejects' as const, after: {} },
     ],
     onBatch: (records) => {
-      noteOffsets(tenant, records, readUpTo);
+      const last = records.at(-1);
+      if (last !== undefined)
+        readUpTo[partitionName(topicName(tenant, last.topic), last.partition)] = last.offset;
       return writeToReplays(records, replays);
     },
     signal,
   });
   return readUpTo;
-}
-
-function noteOffsets(
-  tenant: TenantTopics,
-  records: readonly LoggedRecord[],
-  readUpTo: Map<TopicSuffix, Record<string, number>>,
-): void {
-  const last = records.at(-1);
-  if (last === undefined) return;
-  const offsets = readUpTo.get(last.topic) ?? {};
-  offsets[partitionName(topicName(tenant, last.topic), last.partition)] = last.offset;
-  readUpTo.set(last.topic, offsets);
 }
 
 async function writeToReplays(

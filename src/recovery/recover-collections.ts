@@ -4,13 +4,14 @@ import {
   type CollectionName,
   type TopicSuffix,
 } from '../model/collections.ts';
-import { allOffsets, type Offsets, type Progress } from '../model/progress.ts';
+import { allOffsets, offsetsOf, type Offsets } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
 import type { Ownership } from '../log/log.ts';
 import type { IndexPosition, IndexReplay } from '../state/index-store.ts';
 import { absencesLost, planRecovery, type Recovery } from './plan-recovery.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 import { readEnds, type TopicEnds } from './topic-ends.ts';
+import { topicsWith } from './topic-losses.ts';
 import { applyLog, type Behind } from './apply-log.ts';
 import type { Tenant } from '../table/tenant.ts';
 import { decodeEntry } from '../core/absences/entry-codec.ts';
@@ -65,14 +66,14 @@ async function beginReplay(tenant: Tenant, recovery: Recovery): Promise<BehindWi
 async function finishReplay(
   tenant: Tenant,
   { recovery, replay }: BehindWith,
-  read: { readUpTo: ReadonlyMap<TopicSuffix, Offsets>; ends: TopicEnds },
+  { readUpTo, ends }: { readUpTo: Offsets; ends: TopicEnds },
 ): Promise<WriterStart> {
   const { progress, derived, isApart, isRemapped } = recovery;
   const mayLackRows = isApart || progress?.lastCompleteFull == null;
   if (recovery.absences !== null && mayLackRows) await presumeVersions(replay);
   // The data itself shows how far it goes, even if `progress` was lost, or says that records were lost.
   const topics = topicsWith(recovery);
-  const reached = topics.map((topic) => ({ offsets: read.readUpTo.get(topic) ?? {} }));
+  const reached = topics.map((topic) => ({ offsets: offsetsOf(readUpTo, topic) }));
   const position: IndexPosition = {
     sequence: progress?.sequence ?? 0,
     // Before the first transaction, the index gets an id of its own, so that every read can still be checked. Under
@@ -82,7 +83,7 @@ async function finishReplay(
       : (progress?.transactionId ?? tenant.runtime.randomId()),
     committedAtMs: tenant.runtime.now(),
     offsets: allOffsets([...reached, progress, ...derived.values()]),
-    firstOffsets: startsIn(tenant, topics, read.ends),
+    firstOffsets: startsIn(tenant, topics, ends),
   };
   await replay.finish(position);
   return startOf(tenant, recovery, position);
@@ -114,7 +115,7 @@ async function startOf(
   recovery: Recovery,
   position: IndexPosition | null,
 ): Promise<WriterStart> {
-  const { collection, progress, derived, absences, isApart, isFirstLoadOver } = recovery;
+  const { collection, plan, progress, derived, absences, isApart, isFirstLoadOver } = recovery;
   const index = tenant.state.collection(collection);
   const start = {
     progress,
@@ -131,40 +132,26 @@ async function startOf(
   // A count does not show whether Redis lost the index meanwhile. If no row is known, no look-up would show it
   // either.
   if (position !== null) await index.lookup('rows', [], position.transactionId);
-  await report(tenant, recovery, start);
-  return start;
-}
-
-async function report(
-  tenant: Tenant,
-  { collection, plan, derived }: Recovery,
-  start: { progress: Progress | null; knownRows: number; knownRejects: number },
-): Promise<void> {
-  const how = { current: 'current', resume: 'resumed', rebuild: 'rebuilt' } as const;
-  const index = tenant.state.collection(collection);
   tenant.emit({
     type: 'caught-up',
     collection,
-    how: how[plan.kind],
+    how: HOW[plan.kind],
     why: plan.kind === 'rebuild' ? plan.why : '',
     rows: start.knownRows,
     rejects: start.knownRejects,
-    progress: start.progress,
+    progress,
     contradictions: derived.size > 0 ? await index.count('contradictions') : null,
     derived: [...derived.values()].filter((each) => each !== null),
   });
+  return start;
 }
+
+const HOW = { current: 'current', resume: 'resumed', rebuild: 'rebuilt' } as const;
 
 function incomplete(derived: Recovery['derived']): Recovery['derived'] {
   return new Map(
     [...derived].map(([name, each]) => [name, each === null ? null : { ...each, lastCompleteFull: null }]),
   );
-}
-
-/** The topics that an index reflects. */
-function topicsWith({ collection, derived }: Recovery): readonly TopicSuffix[] {
-  const changelog = derived.size > 0 ? [STATE_TOPIC] : [];
-  return [collection, ...derived.keys(), ...changelog, 'rejects'];
 }
 
 /** The topics that collections are written to. */

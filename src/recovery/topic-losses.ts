@@ -22,12 +22,19 @@ export function findTopicLosses(options: KnownTopics): ReadonlySet<TopicSuffix> 
   // After a recorded loss, only the index knows the offsets of that topic. It was rebuilt from the remaining records.
   const indexed = position?.transactionId === progress.transactionId ? position : null;
   const offsets = allOffsets([indexed, progress, ...derived.values()]);
-  const lost = new Set<TopicSuffix>();
-  const changelog = derived.size > 0 ? [STATE_TOPIC] : [];
-  for (const suffix of [progress.collection, 'rejects' as const, ...derived.keys(), ...changelog]) {
-    if (lostPartition({ ...ends, offsets: offsetsOf(offsets, suffix), knownFirstOffsets })) lost.add(suffix);
-  }
-  return lost;
+  const lost = topicsWith({ collection: progress.collection, derived }).filter((suffix) =>
+    lostPartition({ ...ends, offsets: offsetsOf(offsets, suffix), knownFirstOffsets }),
+  );
+  return new Set(lost);
+}
+
+/** The topics that the index of a collection reflects. */
+export function topicsWith(of: {
+  readonly collection: TopicSuffix;
+  readonly derived: DerivedProgress;
+}): readonly TopicSuffix[] {
+  const changelog = of.derived.size > 0 ? [STATE_TOPIC] : [];
+  return [of.collection, ...of.derived.keys(), ...changelog, 'rejects'];
 }
 
 /**

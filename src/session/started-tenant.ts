@@ -9,6 +9,7 @@ import {
 } from '../config.ts';
 import { DayReader } from '../core/lessons/read-days.ts';
 import { OWN_FIELDS } from '../core/rows/mapping-rules.ts';
+import { DAY_MS } from '../core/rows/timestamps.ts';
 import { UnmetSettings } from '../core/rows/unmet-settings.ts';
 import { type TenantHub, createHub } from '../hub/create-hub.ts';
 import type { ReadSchedule } from '../hub/hub.ts';
@@ -36,7 +37,6 @@ import type { Emit } from '../core/pipeline-events.ts';
 import { sleep, turn } from '../runtime.ts';
 import { TransactionSize } from '../core/transaction-size.ts';
 
-const DAY_MS = 24 * 3_600_000;
 /** A shorter wait changes nothing. */
 const THROTTLED_MS = 1_000;
 
@@ -85,7 +85,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
   const log = new KafkaLog({
     ...place,
     encodeProgress: (value) => codecs.progress.toBuffer(value),
-    timeZone: zoneOfDays(tenantConfig),
+    timeZone: tenantConfig.collections.schedules.fullSync.timeZone,
     wanted: topics,
     schemas: ids,
     owner,
@@ -147,11 +147,6 @@ export function usedResources(config: Config, tenants: readonly TenantConfig[]):
     'transactional-id': ids,
     group: [],
   };
-}
-
-/** IANA name of the zone in which the days of `schedules` are counted. */
-function zoneOfDays(tenantConfig: TenantConfig): string {
-  return tenantConfig.collections.schedules.fullSync.timeZone;
 }
 
 /** If no absence has changed, an incremental sync of schedules has nothing to do. */
@@ -245,10 +240,10 @@ function scheduleSettings(
   return { ...rest, timeZone, readSchedule, reader, changes: new ChangedScopes() };
 }
 
-/** How many subjects of one tenant to register at the same time. */
-const SUBJECTS_AT_ONCE = 2;
-
-/** Registers the schema of each topic for which no id is known that the registry holds. Rejects with the first failure. */
+/**
+ * Registers the schema of each topic for which no id is known that the registry holds. One after another: the tenants that open at
+ * the same time use all connections to the registry.
+ */
 async function registerSchemas(options: {
   registry: Registry;
   schemas: SchemaFiles;
@@ -257,22 +252,12 @@ async function registerSchemas(options: {
   ids: TenantSchemas;
 }): Promise<void> {
   const { registry, schemas, topics, ids } = options;
-  const missing = topics.filter(({ suffix }) => suffix !== STATE_TOPIC && !ids.has(suffix)).values();
-  let hasFailed = false;
-  const work = async (): Promise<void> => {
-    for (const { name, suffix } of missing) {
-      if (hasFailed) return;
-      const schema = schemas.get(suffix);
-      if (schema === undefined) throw new Error(`there is no schema of ${suffix}`);
-      try {
-        ids.set(suffix, await registry.register(`${name}-value`, schema));
-      } catch (error) {
-        hasFailed = true;
-        throw error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: SUBJECTS_AT_ONCE }, work));
+  for (const { name, suffix } of topics) {
+    if (suffix === STATE_TOPIC || ids.has(suffix)) continue;
+    const schema = schemas.get(suffix);
+    if (schema === undefined) throw new Error(`there is no schema of ${suffix}`);
+    ids.set(suffix, await registry.register(`${name}-value`, schema));
+  }
 }
 
 /** Creates missing topics. Refuses to go on if a right is missing, or if a topic differs from the contract. Never alters a topic. */

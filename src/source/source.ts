@@ -136,9 +136,8 @@ async function* readRows(
 ): AsyncGenerator<SourcePage, ScanEnd> {
   const pages = hub.readPages({ collection, parentId, ...options });
   try {
-    for (;;) {
-      const step = await pages.next();
-      if (step.done === true) return step.value;
+    let step = await pages.next();
+    for (; step.done !== true; step = await pages.next()) {
       const page = step.value;
       const decode = (): readonly KeyedRow[] =>
         notTooDeep(
@@ -163,6 +162,7 @@ async function* readRows(
       // Generators that wait for the next page still refer to this one.
       if (isLarge) rows = [];
     }
+    return step.value;
   } finally {
     await pages.return(undefined as never);
   }
@@ -193,28 +193,22 @@ async function* composeClass(
 ): AsyncGenerator<SourcePage, SourceEnd> {
   const pages = hub.readPages({ collection, parentId: classId, ...options, pages: undefined });
   const rows: unknown[] = [];
-  let readVersion = options.readVersion();
+  const askedAt = options.readVersion();
   let hubTimeMs: number | null = null;
-  try {
-    for (let first = true; ; first = false) {
-      const step = await pages.next();
-      if (step.done === true) {
-        const end = { ...step.value, distinctRows: distinctIds(rows) };
-        if (end.reason !== 'missing-list' && shortfallOf(end) === null) {
-          const decoded = readClassStudents(classId, rows);
-          const becameEmpty = rows.length === 0;
-          const row = { key: classId, rejectKey: classId, decoded, becameEmpty };
-          yield { rows: [row], hubTimeMs, total: null, readVersion };
-        }
-        return end;
-      }
-      if (first) readVersion = step.value.readVersion;
-      hubTimeMs ??= step.value.hubTimeMs;
-      for (const row of step.value.rows) rows.push(row);
-    }
-  } finally {
-    await pages.return(undefined as never);
+  let step = await pages.next();
+  const readVersion = step.done === true ? askedAt : step.value.readVersion;
+  for (; step.done !== true; step = await pages.next()) {
+    hubTimeMs ??= step.value.hubTimeMs;
+    for (const row of step.value.rows) rows.push(row);
   }
+  const end = { ...step.value, distinctRows: distinctIds(rows) };
+  if (end.reason !== 'missing-list' && shortfallOf(end) === null) {
+    const decoded = readClassStudents(classId, rows);
+    const becameEmpty = rows.length === 0;
+    const row = { key: classId, rejectKey: classId, decoded, becameEmpty };
+    yield { rows: [row], hubTimeMs, total: null, readVersion };
+  }
+  return end;
 }
 
 /** A row without an id counts as a separate row. */

@@ -15,8 +15,6 @@ export async function* pagesOf(
     // What changed before the watermark may not have been read.
     modifiedAfterMs: unread.has(scope) ? undefined : sinceMs,
     pages: sync.isFull ? (own.pages ?? undefined) : undefined,
-    // Before the first load is complete, what is published says nothing about the collection.
-    knownRows: own.writer.progress?.lastCompleteFull ? own.writer.known.rows || undefined : undefined,
     readVersion: own.writer.readVersion,
     signal: run.options.signal,
   });

@@ -22,7 +22,7 @@ export class SyncRequests {
   readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly #waiting: SyncRequest[] = [];
   #wakeUp: () => void = () => undefined;
-  #ended: { readonly error: unknown } | null = null;
+  #ended: { readonly error: Error } | null = null;
 
   /** `sleep` rejects when the signal aborts. */
   constructor(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
@@ -31,7 +31,7 @@ export class SyncRequests {
 
   /** Resolves with the result of the sync. Rejects with the error of the sync, or of the session. */
   add(mode: SyncMode, options: SyncOptions): Promise<SyncResult> {
-    if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
+    if (this.#ended !== null) return Promise.reject(this.#ended.error);
     const done = Promise.withResolvers<SyncResult>();
     this.#waiting.push({ mode, options, done });
     this.#wakeUp();
@@ -57,17 +57,10 @@ export class SyncRequests {
   }
 
   /** The runner has ended: rejects waiting and later requests. */
-  end(error: unknown): void {
+  end(error: Error): void {
     this.#ended = { error };
-    for (const { done } of this.#waiting.splice(0)) done.reject(asError(error));
+    for (const { done } of this.#waiting.splice(0)) done.reject(error);
   }
-}
-
-/** The abort of a session's signal may have no reason. */
-function asError(reason: unknown): Error {
-  return reason instanceof Error
-    ? reason
-    : new Error("the tenant's session ended before the request was done");
 }
 
 export type RunOptions = SyncOptions & {
@@ -298,9 +291,9 @@ export class CollectionRunner {
         if (request === undefined) await this.#runIfDue(signal);
         else await this.#handleRequest(request, signal);
       }
-      this.#requests.end(signal.reason);
+      this.#requests.end(signal.reason as Error);
     } catch (error) {
-      this.#requests.end(error);
+      this.#requests.end(error as Error);
       throw error;
     }
   }

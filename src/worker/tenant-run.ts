@@ -32,28 +32,16 @@ export class TenantRun<T extends Tenant = Tenant> {
   readonly #options: RunOptions;
   // Kept for all sessions, so that frequent new sessions do not append end markers each time.
   readonly #rolls = new SegmentRolls();
-  #session: TenantSession | null = null;
-  #ownedSinceMs: number | null = null;
-  #failure: RollcallError | null = null;
+  /** Null while the process does not own the tenant. */
+  session: TenantSession | null = null;
+  /** Null while the process has not owned the tenant yet. */
+  ownedSinceMs: number | null = null;
+  /** Why the tenant needs a person: lost ownership, an incompatible topic or schema. Null again when a session opens. */
+  failure: RollcallError | null = null;
 
   constructor(tenant: T, options: RunOptions = {}) {
     this.tenant = tenant;
     this.#options = options;
-  }
-
-  /** Null while the process does not own the tenant. */
-  get session(): TenantSession | null {
-    return this.#session;
-  }
-
-  /** Null while the process has not owned the tenant yet. */
-  get ownedSinceMs(): number | null {
-    return this.#ownedSinceMs;
-  }
-
-  /** Why the tenant needs a person: lost ownership, an incompatible topic or schema. Null again when a session opens. */
-  get failure(): RollcallError | null {
-    return this.#failure;
   }
 
   /**
@@ -75,7 +63,7 @@ export class TenantRun<T extends Tenant = Tenant> {
         const error = await this.#explained(cause instanceof RollcallError ? cause : thrown);
         if (signal.aborted) break;
         if (error instanceof RollcallError && error.reaction === 'fail') {
-          this.#failure = error;
+          this.failure = error;
           return error;
         }
         // A session that opens and fails at once does not reset the pause: this spares hub and Kafka.
@@ -121,9 +109,9 @@ export class TenantRun<T extends Tenant = Tenant> {
       return openSession(tenant, both);
     };
     const session = await (openings?.run(open, { signal: both }) ?? open());
-    this.#session = session;
-    this.#ownedSinceMs = this.tenant.runtime.now();
-    this.#failure = null;
+    this.session = session;
+    this.ownedSinceMs = this.tenant.runtime.now();
+    this.failure = null;
     tenant.emit({ type: 'session-opened' });
     const loops = [
       ...[...session.runners.values()].map(async (runner) => runner.loop(both)),
@@ -135,7 +123,7 @@ export class TenantRun<T extends Tenant = Tenant> {
       await Promise.all(loops);
     } finally {
       // From now on requests wait for the next session.
-      this.#session = null;
+      this.session = null;
       ending.abort(
         new RollcallError('INTERNAL', `The session of tenant ${tenant.tenantId} is ending`, {
           remedy: 'There is nothing to do: Rollcall opens a new session.',
@@ -161,12 +149,15 @@ export class TenantRun<T extends Tenant = Tenant> {
     await serveRequests({ ...options, sleep: runtime.sleep });
   }
 
-  #handle(
+  /** Carries out a command's request to the owner. Throws `USAGE_INVALID` for a kind that this version does not know. */
+  async #handle(
     session: TenantSession,
-    request: Parameters<ServeRequestsOptions['handle']>[0],
-    rest: { report: (progress: unknown) => Promise<void>; signal: AbortSignal },
+    { kind, parameters }: OwnerRequest,
+    rest: Pick<OwnerWork, 'report' | 'signal'>,
   ): Promise<unknown> {
-    return handleRequest(request, {
+    const known = KINDS.find((each) => each.kind === kind);
+    if (known === undefined) throw otherVersion(`The owner of the tenant does not know the request ${kind}`);
+    return known.handleGiven(parameters, {
       tenant: this.tenant,
       ...session,
       sync: async (name, mode, options) => mirrored(session.runners, name).request(mode, options),
@@ -177,11 +168,3 @@ export class TenantRun<T extends Tenant = Tenant> {
 
 type Kind = Omit<OwnerRequestKind<unknown, unknown>, 'handle'>;
 const KINDS: readonly Kind[] = [PULL, APPROVE, REBUILD, REPAIR, REPUBLISH];
-
-/** Carries out a command's request to the owner. Throws `USAGE_INVALID` for a kind that this version does not know. */
-async function handleRequest(request: OwnerRequest, work: OwnerWork): Promise<unknown> {
-  const known = KINDS.find(({ kind }) => kind === request.kind);
-  if (known === undefined)
-    throw otherVersion(`The owner of the tenant does not know the request ${request.kind}`);
-  return known.handleGiven(request.parameters, work);
-}

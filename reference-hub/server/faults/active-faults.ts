@@ -21,35 +21,27 @@ export interface FaultOptions {
 }
 
 /** The faults of a running hub. */
-export interface ActiveFaults {
-  /**
-   * @param spec `name`, `name=value`, `name@collection` or `name=value@collection`
-   * @throws RangeError for an unknown fault or collection
-   */
-  set(spec: string, options?: FaultOptions): void;
-  /** Without a name: all. Without a collection: everywhere. */
-  clear(name?: string, collection?: string): void;
-  list(): { name: string; value: string; collection: string | undefined; timesLeft: number | undefined }[];
-  /** Those that meet a request to a target; counts them as met. */
-  meet(target: string): readonly ActiveFault[];
-  /** Those that concern a target, without counting. */
-  concerning(target: string): readonly ActiveFault[];
-}
+export type ActiveFaults = ReturnType<typeof createActiveFaults>;
 
-export function createActiveFaults(specs: readonly string[]): ActiveFaults {
+/** @throws RangeError for an unknown fault or collection */
+export function createActiveFaults(specs: readonly string[]) {
   let active: ActiveFault[] = [];
-  const concerning = (target: string): ActiveFault[] =>
+  const set = (spec: string, options: FaultOptions = {}): void => {
+    const next = readSpec(spec, options);
+    active = active.filter((item) => item.fault !== next.fault || item.target !== next.target);
+    active.push(next);
+  };
+  const concerning = (target: string): readonly ActiveFault[] =>
     active.filter(
       (item) =>
         item.timesLeft !== 0 && (item.target === target || (item.target === undefined && target !== 'token')),
     );
-  const faults: ActiveFaults = {
-    set: (spec, options = {}) => {
-      const next = readSpec(spec, options);
-      active = active.filter((item) => item.fault !== next.fault || item.target !== next.target);
-      active.push(next);
-    },
-    clear: (name, collection) => {
+  for (const spec of specs) set(spec);
+  return {
+    /** `spec`: `name`, `name=value`, `name@collection` or `name=value@collection`. @throws RangeError likewise */
+    set,
+    /** Without a name: all. Without a collection: everywhere. */
+    clear: (name?: string, collection?: string): void => {
       const target = collection === undefined ? undefined : targetNamed(collection);
       active = active.filter(
         (item) =>
@@ -66,15 +58,15 @@ export function createActiveFaults(specs: readonly string[]): ActiveFaults {
           collection: item.target,
           timesLeft: item.timesLeft,
         })),
+    /** Those that concern a target, without counting. */
     concerning,
-    meet: (target) => {
+    /** Those that meet a request to a target; counts them as met. */
+    meet: (target: string): readonly ActiveFault[] => {
       const met = concerning(target);
       for (const item of met) if (item.timesLeft !== undefined) item.timesLeft -= 1;
       return met;
     },
   };
-  for (const spec of specs) faults.set(spec);
-  return faults;
 }
 
 function readSpec(spec: string, options: FaultOptions): ActiveFault {

@@ -4,7 +4,7 @@ import { numberIn } from './fault.ts';
 
 const STANDARD_PARAMETERS = new Set(['limit', 'offset', 'sort', 'orderBy', 'filter', 'fields']);
 
-/** Paging and filtering as other hubs do them. */
+/** Lists, their paging and filters, as other hubs have them. */
 export const PAGING_FAULTS: readonly Fault[] = [
   {
     name: 'clamp-limit',
@@ -153,6 +153,11 @@ export const PAGING_FAULTS: readonly Fault[] = [
       page.total = 0;
       delete page.links.next;
     },
+  },
+  {
+    name: 'lost-school',
+    summary: 'the lists leave out this school, with its people, classes, enrolments, absences and results',
+    value: { meaning: 'number', byDefault: '1' },
   },
   {
     name: 'missing-list',

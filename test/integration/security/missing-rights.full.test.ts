@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { acl, linesOf, RightsWorld } from './support/rights-world.ts';
+import { acl, RightsWorld } from './support/rights-world.ts';
 
 const world = await RightsWorld.start();
 beforeEach(() => world.grantAsDocumented());
@@ -40,16 +40,7 @@ it.each<[right: string, Loss]>([
     await using run = await world.run();
     await world.take(takes);
     if (beginsWith !== undefined) world.beginAgain(run, beginsWith);
-    world.changeRow();
-    await world.isNamed(run, right);
-    await run.until('it has failed again and again', () => linesOf(run, 'debug', right).length > 2);
-    expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toEqual([expect.stringContaining(right)]);
-    const [denied, ...others] = await world.check(beginsWith);
-    expect([denied?.text, others]).toEqual([`Kafka denies this user ${right}`, []]);
-    await world.grant(denied?.remedy ?? '');
-    expect(await world.check(beginsWith)).toEqual([]);
-    await world.isPublished(run);
-    expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toHaveLength(1);
+    await world.losesAndRegains(run, right, beginsWith);
   },
 );
 

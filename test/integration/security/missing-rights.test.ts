@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest';
-import { acl, linesOf, RightsWorld } from './support/rights-world.ts';
+import { acl, RightsWorld } from './support/rights-world.ts';
 
 const world = await RightsWorld.start();
 afterAll(() => world[Symbol.asyncDispose]());
@@ -31,15 +31,5 @@ it('a right on one topic taken from a running process is named once, and its ret
   // The other topics keep it.
   for (const topic of TOPICS.slice(1)) await world.grant(acl(`--topic ${topic}`, 'Write'));
   await world.take(acl('--resource-pattern-type prefixed --topic rollcall.north.', 'Write'));
-  world.changeRow();
-  const right = 'Kafka denies this user Write on the topic rollcall.north.orgs';
-  await world.isNamed(run, right);
-  await run.until('it has failed again and again', () => linesOf(run, 'debug', right).length > 2);
-  expect(linesOf(run, 'warn', right)).toHaveLength(1);
-  const [denied] = await world.check();
-  expect(denied?.text).toBe(right);
-  await world.grant(denied?.remedy ?? '');
-  expect(await world.check()).toEqual([]);
-  await world.isPublished(run);
-  expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toHaveLength(1);
+  await world.losesAndRegains(run, 'Write on the topic rollcall.north.orgs');
 });

@@ -28,7 +28,9 @@ beforeEach(() => void vi.stubEnv('NODE_EXTRA_CA_CERTS', certificates.ca));
 /** A configuration with the correct credentials, or others. */
 function configWith(given: { kafka: object; redis?: string; registry?: string; redisSsl?: object }): string {
   const user = { username: 'rollcall' };
-  const ssl = { ca: inFile(certificates.ca), ...redis.client, ...given.redisSsl };
+  const { cert, encryptedKey, passphrase } = certificates.client;
+  const certificate = { cert: inFile(cert), key: inFile(encryptedKey), passphrase };
+  const ssl = { ca: inFile(certificates.ca), ...certificate, ...given.redisSsl };
   return secured.configWith({
     kafka: { replicationFactor: 1, ...given.kafka },
     registry: { url: registry.url, ...user, password: given.registry ?? SECRETS.registry },
@@ -46,25 +48,23 @@ function right() {
   return secured.saslOf('scram-sha-512', SECRETS.scram);
 }
 
+function withCertificate(key: string, passphrase?: string) {
+  const ssl = {
+    ca: inFile(certificates.ca),
+    cert: inFile(certificates.client.cert),
+    key: inFile(key),
+    passphrase,
+  };
+  return { brokers: secured.kafka.mutualTls, ssl };
+}
+
 it.each([
   ['PLAIN', () => secured.saslOf('plain', SECRETS.plain)],
   ['SCRAM-SHA-256', () => secured.saslOf('scram-sha-256', SECRETS.scram)],
-  [
-    'a certificate of the client',
-    () => {
-      const { ca, client } = secured.certificates;
-      const ssl = { ca: inFile(ca), cert: inFile(client.cert), key: inFile(client.key) };
-      return { brokers: secured.kafka.mutualTls, ssl };
-    },
-  ],
+  ['a certificate of the client', () => withCertificate(certificates.client.key)],
   [
     'a certificate whose key is encrypted',
-    () => {
-      const { ca, client } = secured.certificates;
-      const { cert, encryptedKey, passphrase } = client;
-      const ssl = { ca: inFile(ca), cert: inFile(cert), key: inFile(encryptedKey), passphrase };
-      return { brokers: secured.kafka.mutualTls, ssl };
-    },
+    () => withCertificate(certificates.client.encryptedKey, certificates.client.passphrase),
   ],
 ])(
   'TLS, passwords and the documented rights suffice for a sync, authenticated at Kafka by %s',

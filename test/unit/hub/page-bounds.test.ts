@@ -55,7 +55,7 @@ describe('a hub that ignores limit', () => {
       remedy: expect.stringMatching(/Smaller pages do not help.*raise hub\.maxResponseBytes/) as string,
     };
     expect(outcomes).toMatchObject([{ error: refused }, { error: refused }]);
-    expect({ limits, sleeps }).toEqual({ limits: [1_000, 1, 500], sleeps: [] });
+    expect({ limits, sleeps }).toEqual({ limits: [1_000, 1, 500, 1], sleeps: [] });
     expect((await exchange([all], { maxResponseBytes: 500_000 })).ids).toHaveLength(5_000);
   });
 

@@ -139,22 +139,17 @@ describe('the way of paging', () => {
   });
 
   it.each([
-    ['to another origin', 'http://elsewhere.example/tenant/users', 1],
-    ['out of the tenant', `/other${USERS.slice(7)}`, 1],
-    ['to another collection', USERS.replace('users', 'orgs'), 0],
-    ['nowhere', 'http://[', 0],
-  ])('never follows a Link %s, and keeps the filter', async (_, to, reports) => {
+    ['to another origin', 'http://elsewhere.example/tenant/users'],
+    ['to another collection', USERS.replace('users', 'orgs')],
+    ['nowhere', 'http://['],
+  ])('never follows a Link %s, and keeps the filter', async (_, to) => {
     const link = `<${to}?limit=3&afterSourcedId=b>; rel="next"`;
     const first = answer(200, rowsOf('a', 'b'), { link });
     const last = answer(200, rowsOf('c'), LAST_PAGE);
-    const seen = await exchange([first, last, first, last], { reads: [incremental, incremental] });
-    expect(seen.outcomes).toMatchObject([{ ids: ['a', 'b', 'c'] }, { ids: ['a', 'b', 'c'] }]);
+    const seen = await exchange([first, last], { reads: [incremental] });
+    expect(seen.ids).toEqual(['a', 'b', 'c']);
     expect(seen.asked[1]?.path).toBe(USERS);
     expect(queriesOf(seen)[1]).toBe(`?limit=3&${CHANGED}&afterSourcedId=b`);
-    const how = 'a link leads out of it, and is not followed';
-    expect(seen.events.filter((event) => event.type === 'hub-differs' && event.how === how)).toHaveLength(
-      reports,
-    );
   });
 });
 
@@ -181,24 +176,6 @@ describe('the end of a scan', () => {
   ])('is "no rows" only with an empty list or a 204: %s', async (body, outcome, status = 200, headers = {}) =>
     expect(await exchange([answer(status, body, { ...LAST_PAGE, ...headers })])).toMatchObject(outcome),
   );
-
-  it.each([
-    ['more rows than asked for', 'abcde', LAST_PAGE],
-    ['fewer rows than asked for', 'ab', {}],
-  ])('is complete where the hub counts just what it gives on one page: %s', async (_, all, headers) => {
-    const ids = all.split('');
-    const total = ids.length;
-    const seen = await exchange(
-      [answer(200, rowsOf(...ids), { ...headers, 'x-total-count': String(total) })],
-      { reads: [{}, {}] },
-    );
-    const end = { reason: 'total-reached', totalAtStart: total, totalAtEnd: total };
-    expect(seen.outcomes).toMatchObject([{ end }, { ids, end }]);
-    expect(queriesOf(seen).slice(-2)).toEqual([
-      '?limit=3&offset=0&sort=sourcedId&orderBy=asc',
-      `?limit=3&offset=${total}&sort=sourcedId&orderBy=asc`,
-    ]);
-  });
 
   it.each<[string, Partial<Behaviour>, string]>([
     ['a later one', { hidden: 'def' }, 'abcgh'],

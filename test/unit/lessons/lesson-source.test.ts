@@ -191,25 +191,6 @@ it('a full sync of schedules counts days that became empty earlier that day once
   expect(await made.sync('FULL')).toMatchObject({ rowsOnHold: 2 });
 });
 
-it('a student whom the hub refuses becomes a reject, keeps the published days, and blocks nothing', async () => {
-  const made = bench(12);
-  await made.sync('FULL');
-  made.trouble = refused('s12');
-  expect(await made.sync('FULL')).toMatchObject({ kind: 'complete', unconfirmed: 0, rowsOnHold: 0 });
-  expect(made.view('rejects')).toEqual({
-    'schedules|s12%7C*': 'it cannot be read: HUB_FORBIDDEN (HTTP 403)',
-  });
-  expect(Object.keys(made.view())).toHaveLength(24);
-  made.trouble = refused('s05');
-  made.changes.note(['s05']);
-  expect(await made.sync('INCREMENTAL')).toMatchObject({ kind: 'complete' });
-  expect(Object.keys(made.view('rejects')).toSorted()).toEqual(['schedules|s05%7C*', 'schedules|s12%7C*']);
-  made.trouble = () => null;
-  made.changes.note(['s05', 's12']);
-  await made.sync('INCREMENTAL');
-  expect(made.view('rejects')).toEqual({});
-});
-
 it('ten students in a row whom the hub refuses fail the sync, and none becomes a reject', async () => {
   const nine = Array.from({ length: 9 }, (_, at) => `s0${at + 1}`);
   const made = bench(12);

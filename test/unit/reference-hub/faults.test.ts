@@ -1,6 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { COLLECTION_NAMES, COLLECTIONS } from '../../../reference-hub/district/collections.ts';
 import { FAULTS } from '../../../reference-hub/server/faults/registry.ts';
-import type { Parameters } from './hub-client.ts';
+import type { Parameters, Row } from './hub-client.ts';
 import { ABSENCES, ROSTERING, SCHEDULES, USERS, startTestHub } from './hub-client.ts';
 
 const test = await startTestHub();
@@ -83,6 +84,24 @@ const PROVEN: Record<string, () => Promise<void>> = {
     for (const parameters of [{ limit: 1000 }, { limit: 1000, offset: 0 }]) {
       const { next = '' } = (await test.get(USERS, parameters)).links;
       expect((await test.getUrl(next)).ids).toEqual([]);
+    }
+  },
+  'lost-school=2': async () => {
+    await using other = await startTestHub({ size: { studentsPerSchool: 25 }, faults: ['lost-school=2'] });
+    const rowsOf = (name: string): Row[] => other.hub.district.snapshot(name);
+    const school = rowsOf('orgs').find(({ identifier }) => identifier === '900000002')![
+      'sourcedId'
+    ] as string;
+    const students = rowsOf('students').filter((row) => JSON.stringify(row).includes(school));
+    const lost = [school, ...students.map(({ sourcedId }) => sourcedId as string)];
+    expect(lost.length).toBeGreaterThan(10);
+    for (const name of COLLECTION_NAMES) {
+      const kept = rowsOf(name).filter(
+        (row) => row['type'] === 'district' || !lost.some((id) => JSON.stringify(row).includes(id)),
+      );
+      const ids = kept.map(({ sourcedId }) => sourcedId);
+      const shown = await other.get(COLLECTIONS[name].path, { limit: 100_000 });
+      expect([name, shown.ids, shown.total]).toEqual([name, ids, String(ids.length)]);
     }
   },
   'error-rate=0.5': async () => {

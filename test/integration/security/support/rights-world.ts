@@ -110,6 +110,23 @@ export class RightsWorld implements AsyncDisposable {
     }, SOON);
   }
 
+  /**
+   * A change of a row needs a right that was taken: the process names it once, however often it fails, `check` names it alone, and
+   * what `check` says is enough to go on.
+   */
+  async losesAndRegains(run: RollcallProcess, right: string, tenant: Settings = {}): Promise<void> {
+    this.changeRow();
+    await this.isNamed(run, right);
+    await run.until('it has failed again and again', () => linesOf(run, 'debug', right).length > 2);
+    expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toEqual([expect.stringContaining(right)]);
+    const [denied, ...others] = await this.check(tenant);
+    expect([denied?.text, others]).toEqual([`Kafka denies this user ${right}`, []]);
+    await this.grant(denied?.remedy ?? '');
+    expect(await this.check(tenant)).toEqual([]);
+    await this.isPublished(run);
+    expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toHaveLength(1);
+  }
+
   /** What `check` says of Kafka, but for what is right. */
   async check(tenant: Settings = {}): Promise<readonly Finding[]> {
     const { findings } = (await rollcall(this.#configWith(tenant), 'check', '--json')).json<{
@@ -130,7 +147,7 @@ export function acl(resource: string, ...operations: readonly string[]): string 
 }
 
 /** Lines of the log at a level that name a right. */
-export function linesOf(run: RollcallProcess, level: 'warn' | 'debug', right: string): readonly string[] {
+function linesOf(run: RollcallProcess, level: 'warn' | 'debug', right: string): readonly string[] {
   return run.lines().filter((line) => {
     const { level: of, msg } = JSON.parse(line) as { level: string; msg: string };
     return of === level && msg.includes(right);

@@ -3,30 +3,19 @@ import type { KafkaSettings } from '../../../../stack/kafka-settings.ts';
 import { startTestKafka } from '../../support/local-kafka.ts';
 import type { Certificates } from './certificates.ts';
 
-/** Three brokers that let in only clients with credentials, over TLS, and give them only the rights that they are granted. */
-export interface SecuredKafka extends AsyncDisposable {
-  /** Addresses for SASL_SSL, with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512: user `rollcall`. */
-  readonly sasl: readonly string[];
-  /** Addresses for TLS with certificates of clients: user `rollcall`. */
-  readonly mutualTls: readonly string[];
-  /** Without anything, for the administrator. */
-  readonly admin: string;
-  /** Replaces the password for SCRAM-SHA-512. */
-  setPassword(password: string): Promise<void>;
-}
-
 const BROKER_IDS = [1, 2, 3];
 const SCRAM = ['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
 /** Kafka ends a connection whose client has not authenticated again within this time (KIP-368). */
 const SESSION_MS = 11_000;
 
+/** Three brokers that let in only clients with credentials, over TLS, and give them only the rights that they are granted. */
 export async function startSecuredKafka(options: {
   readonly folder: string;
   readonly certificates: Certificates;
   readonly passwords: { readonly plain: string; readonly scram: string };
   /** The settings by which they take tokens, too. */
   readonly tokenSettings?: KafkaSettings | undefined;
-}): Promise<SecuredKafka> {
+}) {
   const { folder, certificates, passwords, tokenSettings } = options;
   const sasl = new Map<number, number>();
   const mutualTls = new Map<number, number>();
@@ -45,10 +34,14 @@ export async function startSecuredKafka(options: {
     credentials: SCRAM.map((name) => `${name}=[name=rollcall,password=${passwords.scram}]`),
   });
   return {
+    /** Addresses for SASL_SSL, with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512: user `rollcall`. */
     sasl: [...sasl.values()].map(localAddress),
+    /** Addresses for TLS with certificates of clients: user `rollcall`. */
     mutualTls: [...mutualTls.values()].map(localAddress),
+    /** Without anything, for the administrator. */
     admin: kafka.brokers[0]?.address ?? '',
-    async setPassword(password) {
+    /** Replaces the password for SCRAM-SHA-512. */
+    async setPassword(password: string): Promise<void> {
       const alter = ['--alter', '--entity-type', 'users', '--entity-name', 'rollcall', '--add-config'];
       const added = `SCRAM-SHA-512=[password=${password}]`;
       const { code, output } = await kafka.tool('kafka.admin.ConfigCommand', [...alter, added]);

@@ -1,13 +1,10 @@
 import { startOwnRedis } from '../../../faults/support/own-redis.ts';
 import type { Certificates } from './certificates.ts';
-import { inFile } from './secured-parts.ts';
 
 /** A Redis with a port for TLS that wants certificates of clients, in which `rollcall` has the rights that the documents name. */
 export interface SecuredRedis extends AsyncDisposable {
   /** `rediss://…`, without credentials. */
   readonly url: string;
-  /** The certificate of a client with its encrypted key, as `redis.ssl` names them. */
-  readonly client: { readonly cert: string; readonly key: string; readonly passphrase: string };
   /** Replaces the password of `rollcall`, and closes its connections. */
   setPassword(password: string): Promise<void>;
 }
@@ -20,7 +17,6 @@ export async function startSecuredRedis(
 ): Promise<SecuredRedis> {
   const redis = await startOwnRedis(certificates);
   const { admin } = redis;
-  const { client } = certificates;
   await admin.acl('SETUSER', 'default', 'resetpass');
   const setPassword = async (next: string): Promise<void> => {
     await admin.acl('SETUSER', 'rollcall', 'reset', 'on', `>${next}`, ...rights);
@@ -29,7 +25,6 @@ export async function startSecuredRedis(
   await setPassword(password);
   return {
     url: redis.url,
-    client: { cert: inFile(client.cert), key: inFile(client.encryptedKey), passphrase: client.passphrase },
     setPassword,
     [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose](),
   };

@@ -7,15 +7,11 @@ import { inject } from 'vitest';
 import type { Certificates } from './certificates.ts';
 
 /** The registry of the test run behind HTTPS and a log-in, as a proxy of a platform has it. */
-export interface SecuredRegistry extends AsyncDisposable {
-  readonly url: string;
-}
-
 export async function startSecuredRegistry(
   { ca, server: { cert, key } }: Certificates,
   /** By the header `authorization`; null: by a certificate of the client. */
   letsIn: ((authorization: string) => boolean) | null,
-): Promise<SecuredRegistry> {
+) {
   const target = new URL(inject('stack').registryUrl);
   const [ownCert, ownKey, authority] = [cert, key, ca].map((path) => readFileSync(path));
   const tls = { cert: ownCert, key: ownKey, ca: authority, requestCert: letsIn === null };

@@ -8,31 +8,11 @@ import { Provider } from 'oidc-provider';
 import type { KafkaSettings } from '../../../../stack/kafka-settings.ts';
 import type { Certificates } from './certificates.ts';
 
-/** A token service (OpenID Connect) whose client `rollcall` gets tokens for brokers. */
-export interface TokenService extends AsyncDisposable {
-  /** `https://`, with a certificate of the authority. */
-  readonly tokenUrl: string;
-  /** How long the tokens that it issues are good. */
-  lifetimeSeconds: number;
-  /** How many tokens it has issued. */
-  issued: number;
-  /** Where its keys are. */
-  readonly keysUrl: string;
-  /** The settings of brokers that take its tokens at their SASL listener, besides passwords. */
-  readonly kafkaSettings: KafkaSettings;
-  /** Whether it has signed the token that a request has in its header. */
-  readonly hasSigned: (authorization: string) => boolean;
-  /** A token of `rollcall`. */
-  issue(): Promise<string>;
-}
-
 const ID = 'rollcall';
 const AUDIENCE = 'brokers';
 
-export async function startTokenService(
-  { server: { cert, key } }: Certificates,
-  clientSecret: string,
-): Promise<TokenService> {
+/** A token service (OpenID Connect) whose client `rollcall` gets tokens for brokers. */
+export async function startTokenService({ server: { cert, key } }: Certificates, clientSecret: string) {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const tls = createServer({ cert: readFileSync(cert), key: readFileSync(key) });
   // The brokers would need the authority for their keys, too.
@@ -70,14 +50,21 @@ export async function startTokenService(
   const answer = provider.callback();
   for (const server of [tls, open])
     server.on('request', (request, response) => void answer(request, response));
-  const service: TokenService = {
+  const service = {
+    /** `https://`, with a certificate of the authority. */
     tokenUrl: `${issuer}/token`,
+    /** How long the tokens that it issues are good. */
     lifetimeSeconds: 3600,
+    /** How many tokens it has issued. */
     issued: 0,
+    /** Where its keys are. */
     keysUrl: keys,
+    /** The settings of brokers that take its tokens at their SASL listener, besides passwords. */
     kafkaSettings: brokersFor(issuer, keys),
-    hasSigned: (authorization) => isSigned(authorization.replace(/^Bearer /, ''), publicKey),
-    async issue() {
+    /** Whether it has signed the token that a request has in its header. */
+    hasSigned: (authorization: string) => isSigned(authorization.replace(/^Bearer /, ''), publicKey),
+    /** A token of `rollcall`. */
+    async issue(): Promise<string> {
       // Without TLS, since this process does not know the authority.
       const form = new URLSearchParams({ grant_type: 'client_credentials' });
       const authorization = `Basic ${btoa(`${ID}:${clientSecret}`)}`;

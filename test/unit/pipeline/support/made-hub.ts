@@ -26,8 +26,6 @@ export class MadeHub {
   readonly records: OutgoingRecord[] = [];
   /** The times after which incremental scans asked; null for a full one. */
   readonly filters: (number | null)[] = [];
-  /** How many rows each scan was given as known. */
-  readonly knownRows: (number | undefined)[] = [];
   /** False: a filter by time selects nothing. */
   filterSelects = true;
   nowMs = Date.parse('2026-03-10T09:00:00Z');
@@ -100,7 +98,6 @@ export class MadeHub {
     const { modifiedAfterMs: afterMs = null, pages } = options;
     this.filters.push(afterMs);
     await this.list();
-    this.knownRows.push(options.knownRows);
     const total = this.#shown(afterMs).length;
     for (let number = 1, after: string | null = null; ; number += 1) {
       const readVersion = options.readVersion();
