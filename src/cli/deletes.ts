@@ -4,13 +4,14 @@ import { whyHold, type GuardLimits } from '../core/deletions/guard.ts';
 import { needsReason, partsOf, type Part, type PartRows } from '../core/deletions/parts.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
+import { sourceOf } from '../model/collections.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
 import { APPROVE, approvalRefused, requestFor, type ApproveOutcome } from '../owner/deletes.ts';
 import { readSchools, type KnownSchools } from '../owner/schools-on-hold.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner, personHere } from './as-owner.ts';
-import { chooseTenant, chooseTenants, type Scope } from './choose.ts';
+import { choose, chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures } from './outcomes.ts';
@@ -25,6 +26,7 @@ export function command(): Command {
   const list = new Command('list')
     .description('Shows the deletions that wait for a decision, since when, and why. Changes nothing.')
     .option('--tenant <id>', 'only this tenant')
+    .option('--collection <name...>', 'show only these collections')
     .addHelpText('after', PARTS)
     .action(verbAction(listDeletes));
   const approval = new Command('approve')
@@ -52,8 +54,14 @@ export function command(): Command {
 }
 
 const PARTS = `
-A part has the rows that a school has lost together, of all collections, or the other missing rows of one collection. Rows that
-come back leave the list by themselves. Each change of a part gives the part another digest. "rollcall help decide" says more.
+A part has the missing rows of one school, of all collections, or the other missing rows of one collection. A school is a part
+of its own if half or more of its rows in a collection are missing. At most ten schools, the largest ones, are parts of their
+own. Rows of results, categories, schedules and other collections that name no school are in the part of their collection.
+
+  rows        missing rows, and how many rows of this school, or of this collection, are published
+  why         why these rows are on hold now
+
+Rows that come back leave the list by themselves. Each change of a part gives the part another digest.
 ${EXIT_CODES}`;
 
 const HISTORY = `
@@ -119,16 +127,19 @@ function whyOf(
 
 async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<number> {
   const config = withLists(loadConfig({ without: 'hub' }));
-  const tenants = chooseTenants(config, flags.tenant);
+  const { tenants, collections } = choose(config, flags);
+  const only = new Set<string>(collections.map(sourceOf));
   await using assembly = quietAssembly(config);
   const logs = await readLogs(assembly, tenants, signal);
   const all: object[] = [];
   let waits = false;
   for (const tenant of tenants) {
     const parted = await readParts(assembly, tenant, { known: logs.get(tenant.id), signal });
+    const isShown = (each: { readonly collection: string }) => only.size === 0 || only.has(each.collection);
+    const parts = parted.parts.filter((part) => part.collections.some(isShown));
     output.line(output.colors.bold(tenant.id));
     if (parted.collections.length === 0) output.line('  no row is on hold');
-    else show(output, tenant.id, parted);
+    else show(output, tenant.id, { ...parted, parts });
     waits ||= parted.collections.length > 0;
     all.push({
       tenant: tenant.id,
@@ -167,6 +178,7 @@ function show(output: Output, tenantId: string, parted: Parted): void {
         ]),
       ),
     );
+  else if (parted.rows > 0) output.line('  no row of these collections is on hold');
   for (const { digest, rows, collections } of parts) {
     output.line(`\n  ${digest}:`);
     const keys = collections.flatMap((each) => each.keys).slice(0, MOST_SHOWN);
