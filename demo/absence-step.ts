@@ -8,7 +8,9 @@ export interface AbsenceStep {
   readonly versionId: string;
   /** Null when there is no previous version. */
   readonly previousId: string | null;
-  /** Start and end in the time zone; those of both versions if they differ. */
+  /** Whether the event has no more of the previous version than its id. */
+  readonly isOnlyIdKnown: boolean;
+  /** Start and end in the time zone; those of both versions if both are known and differ. */
   readonly times: string;
   /** Class of the absence, null for none. */
   readonly classId: string | null;
@@ -24,17 +26,20 @@ export function absenceStepOf(value: unknown, timeZone: string): AbsenceStep | n
   const version = fieldsOf(change?.['version']);
   if (change === null || version === null) return null;
   const previous = fieldsOf(change['previousVersion']);
+  const isOnlyIdKnown = previous !== null && previous['fromTime'] === null && previous['toTime'] === null;
+  const known = isOnlyIdKnown ? null : previous;
   const classId = idIn(version['classesAffected']);
   return {
     operation: textOf(change['operation']),
     versionId: textOf(version['sourcedId']),
     previousId: previous === null ? null : textOf(previous['sourcedId']),
+    isOnlyIdKnown,
     times:
-      previous === null
+      known === null
         ? absenceTimes(version, timeZone)
-        : changedTimes({ before: previous, after: version }, timeZone),
+        : changedTimes({ before: known, after: version }, timeZone),
     classId,
-    previousClassId: previous === null ? classId : idIn(previous['classesAffected']),
+    previousClassId: known === null ? classId : idIn(known['classesAffected']),
     cause: textOf(change['cause']),
     mergedInto: typeof change['mergedInto'] === 'string' ? change['mergedInto'] : null,
     isSnapshot: change['snapshot'] === true,

@@ -31,6 +31,7 @@ export class Changes {
   #snapshotAtMs = Number.NEGATIVE_INFINITY;
   #linesThisSecond = 0;
   #published = 0;
+  #isStopped = false;
 
   /** `timeZone`: IANA name, for the times of absences. */
   constructor(screen: Screen, options: { timeZone: string }) {
@@ -51,6 +52,7 @@ export class Changes {
   }
 
   show(records: readonly WatchedRecord[]): void {
+    if (this.#isStopped) return;
     for (const record of records) {
       if (record.collection === 'progress') continue;
       if (record.collection === 'classes') this.#learnTitle(record);
@@ -60,7 +62,9 @@ export class Changes {
     }
   }
 
+  /** Shows what it has counted, and nothing that arrives later. */
   stop(): void {
+    this.#isStopped = true;
     clearInterval(this.#timer);
     this.#flush();
   }

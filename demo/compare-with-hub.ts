@@ -3,6 +3,7 @@ import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
 import { chainProblems } from '../test/oracle/absences.ts';
 import { differences, doubledRecords } from '../test/oracle/rows.ts';
 import { absentStudents, scheduleDifferences, type Days } from '../test/oracle/schedules.ts';
+import { count } from './screen.ts';
 import {
   compactedView,
   readTopicsAt,
@@ -32,15 +33,25 @@ export async function* compareWithHub(options: {
   topics: readonly string[];
   /** The days whose schedules are mirrored. */
   days: Days;
-  onProgress: (done: 'read' | 'decoded', records: number) => void;
+  /** Called with what it does at the moment, for people. */
+  onStep: (step: string) => void;
 }): AsyncGenerator<ComparedTopic> {
-  const { hub, days, servers, topics, onProgress } = options;
+  const { hub, days, servers, topics, onStep } = options;
+  const onProgress = (done: 'read' | 'decoded', records: number): void =>
+    onStep(`reading the topics: ${count(records)} records ${done}`);
   const byTopic = Map.groupBy(await readTopicsAt(servers, topics, { onProgress }), ({ topic }) => topic);
   const byCollection = new Map(
     topics.map((topic) => [topic.slice(topic.lastIndexOf('.') + 1), byTopic.get(topic) ?? []]),
   );
+  onStep('comparing the chains of absences with the hub');
+  const chains = chainProblems({
+    hub,
+    absences: byCollection.get('absences') ?? [],
+    changes: byCollection.get('absence-changes') ?? [],
+  });
   for (const [collection, records] of byCollection) {
-    const { verdict, differences } = comparisonOf({ hub, days }, collection, byCollection);
+    onStep(`comparing ${collection} with the hub`);
+    const { verdict, differences } = comparisonOf({ hub, days, chains }, collection, byCollection);
     const rows = compactedView(records).size;
     yield { collection, records: records.length, rows, verdict, differences };
   }
@@ -49,7 +60,7 @@ export async function* compareWithHub(options: {
 type Records = ReadonlyMap<string, readonly TopicRecord[]>;
 
 function comparisonOf(
-  { hub, days }: { hub: ReferenceHub; days: Days },
+  { hub, days, chains }: { hub: ReferenceHub; days: Days; chains: readonly string[] },
   collection: string,
   all: Records,
 ): Pick<ComparedTopic, 'verdict' | 'differences'> {
@@ -61,12 +72,12 @@ function comparisonOf(
     case 'absences':
       return {
         verdict: 'the tail of every chain that is not deleted',
-        differences: [...problemsOf(hub, all, collection), ...otherContents(all)],
+        differences: [...problemsIn(chains, 'absences'), ...otherContents(all)],
       };
     case 'absence-changes':
       return {
         verdict: 'every step of every chain, once and in order',
-        differences: problemsOf(hub, all, collection),
+        differences: problemsIn(chains, 'changes'),
       };
     case 'schedules':
       return {
@@ -89,13 +100,10 @@ function comparisonOf(
   }
 }
 
-/** Problems of one of the two topics, compared with the chains of the hub's records. */
-function problemsOf(hub: ReferenceHub, all: Records, collection: 'absences' | 'absence-changes'): string[] {
-  const absences = all.get('absences') ?? [];
-  const changes = all.get('absence-changes') ?? [];
-  const prefix = collection === 'absences' ? 'absences ' : 'changes ';
-  return chainProblems({ hub, absences, changes }).flatMap((problem) =>
-    problem.startsWith(prefix) ? [problem.slice(prefix.length)] : [],
+/** The problems of one of the two topics of absences. */
+function problemsIn(chains: readonly string[], topic: 'absences' | 'changes'): string[] {
+  return chains.flatMap((problem) =>
+    problem.startsWith(`${topic} `) ? [problem.slice(topic.length + 1)] : [],
   );
 }
 

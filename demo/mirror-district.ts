@@ -1,23 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { pino } from 'pino';
-import { loadConfig, type Config } from '../src/config.ts';
 import { localDate } from '../src/core/daily-time.ts';
 import { windowAround, type DayWindow } from '../src/core/lessons/window.ts';
-import { describeError } from '../src/errors.ts';
 import { STATE_TOPIC } from '../src/model/collections.ts';
-import { assemble } from '../src/session/assemble.ts';
-import type { PipelineEvent } from '../src/core/pipeline-events.ts';
-import { TenantRun } from '../src/worker/tenant-run.ts';
+import type { TenantRun } from '../src/worker/tenant-run.ts';
 import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
 import type { Stack } from '../stack/start-stack.ts';
 import { Changes } from './changes.ts';
 import { compareWithHub, type ComparedTopic } from './compare-with-hub.ts';
-import { Progress } from './progress.ts';
+import { mirrorHub } from './mirror-hub.ts';
+import type { Progress } from './progress.ts';
 import { readUntilNothingIsMissing } from './read-until-nothing-is-missing.ts';
 import { count, type Screen } from './screen.ts';
 import { watchTopics } from './watch-topics.ts';
 
-const TENANT = 'north';
 const STATUS_EVERY_MS = 5_000;
 
 export interface DemoParts {
@@ -31,70 +26,48 @@ export interface DemoParts {
 
 /** Mirrors the district and shows it; returns the exit code. */
 export async function mirrorDistrict(parts: DemoParts): Promise<number> {
-  const { screen, interrupted, stack } = parts;
-  const config = configFor(parts);
-  const ended = new AbortController();
-  const opened = Promise.withResolvers<void>();
-  let progress: Progress | null = null;
-  await using assembly = assemble(config, {
-    logger: pino({ level: 'silent' }),
-    emit: (_tenant, event) => {
-      progress?.note(event);
-      if (event.type === 'session-opened') opened.resolve();
-      showFailure(screen, event);
-    },
+  const { screen, interrupted, stack, hub } = parts;
+  screen.doing(() => 'creating the topics');
+  await using mirrored = await mirrorHub({
+    stack,
+    hub,
+    prefix: `demo-${Date.now()}`,
+    settings: [
+      `afterschools: [${hub.district.afterschoolIds().join(', ')}]`,
+      'collections: { class-students: { enabled: true } }',
+    ],
+    signal: interrupted,
+    onFailure: (failure) => screen.happened(screen.colors.red(failure)),
   });
-  await using tenant = assembly.tenant(TENANT);
-  progress = new Progress(tenant.collections.map(({ name }) => name));
-  const run = new TenantRun(tenant);
-  const publishing = run.mirror(AbortSignal.any([interrupted, ended.signal]));
-  await Promise.race([opened.promise, publishing]);
-  if (run.session === null) throw run.failure ?? new Error('interrupted');
-  const changes = new Changes(screen, { timeZone: tenant.config.fullSync.timeZone });
+  const { tenant, run, progress } = mirrored;
+  const { fullSync, schedules } = tenant.config;
+  const changes = new Changes(screen, { timeZone: fullSync.timeZone });
   // The changelog of the absence view is internal.
   const topics = tenant.topics.flatMap(({ suffix, name }) => (suffix === STATE_TOPIC ? [] : [name]));
+  screen.doing(() => 'joining the consumer group that reads the topics');
   await using _consumer = await watchTopics({
     brokers: stack.kafkaBrokers,
     registryUrl: stack.registryUrl,
     topics,
     onRecords: (records) => changes.show(records),
   });
-  const status = setInterval(() => progress.show(screen), STATUS_EVERY_MS);
+  const status = setInterval(() => {
+    if (!progress.isComplete) screen.print(`── ${progress.describe(screen.colors)}`);
+  }, STATUS_EVERY_MS);
   try {
-    await live(parts, { progress, changes, timeZone: tenant.config.fullSync.timeZone });
+    const shown = live(parts, { progress, changes, timeZone: fullSync.timeZone });
+    await Promise.race([shown, mirrored.over]);
     if (parts.forMs === null || interrupted.aborted) return 0;
-    const { fullSync, schedules } = tenant.config;
-    const days = (): DayWindow => windowAround(localDate(Date.now(), fullSync.timeZone), schedules);
-    return await conclude(parts, { run, changes, topics, days, progress });
+    await Promise.race([settle(parts, { run, changes, progress }), mirrored.over]);
+    // The comparison leaves Rollcall no time.
+    await mirrored[Symbol.asyncDispose]();
+    const days = windowAround(localDate(Date.now(), fullSync.timeZone), schedules);
+    return await compare(parts, { topics, days });
   } finally {
+    screen.doing(null);
     clearInterval(status);
     changes.stop();
-    ended.abort();
-    await publishing.catch(() => undefined);
   }
-}
-
-function configFor({ stack, hub }: DemoParts): Config {
-  const name = `demo-${Date.now()}`;
-  const yaml = `
-tenants:
-  - id: ${TENANT}
-    hub: { baseUrl: "${hub.baseUrl}", tokenUrl: "${hub.tokenUrl}", clientId: "${hub.clientId}", clientSecret: "${hub.clientSecret}" }
-    incrementalEvery: 2s
-    afterschools: [${hub.district.afterschoolIds().join(', ')}]
-    collections: { class-students: { enabled: true } }
-kafka: { brokers: ["${stack.kafkaBrokers.join('", "')}"], topicPrefix: "${name}", replicationFactor: ${stack.replicationFactor} }
-registry: { url: "${stack.registryUrl}" }
-redis: { url: "${stack.redisUrl}", keyPrefix: "${name}" }
-`;
-  return loadConfig({ path: 'the demo', env: {}, readFile: () => yaml });
-}
-
-function showFailure(screen: Screen, event: PipelineEvent): void {
-  const { red } = screen.colors;
-  if (event.type === 'session-failed') screen.happened(red(describeError(event.error)));
-  if (event.type === 'sync-failed')
-    screen.happened(red(`${event.collection}: ${describeError(event.error)}`));
 }
 
 /** Shows the first load, then changes as they come, and one nightly re-stamp, until the time after the load is over. */
@@ -102,8 +75,9 @@ async function live(
   { forMs, screen, interrupted, hub }: DemoParts,
   { progress, changes, timeZone }: { progress: Progress; changes: Changes; timeZone: string },
 ): Promise<void> {
-  const { print, colors } = screen;
+  const { print, doing, colors } = screen;
   const startedAtMs = performance.now();
+  doing(() => `loading the district: ${progress.describe(colors)}`);
   let isLoaded = false;
   let loadedAtMs: number | null = null;
   let restampAtMs = Number.POSITIVE_INFINITY;
@@ -120,6 +94,7 @@ async function live(
       );
       restampAtMs = performance.now() + (forMs === null ? 30_000 : forMs / 4);
       if (forMs !== null) endAtMs = performance.now() + forMs;
+      doing(() => 'waiting for changes in the district');
     }
     if (performance.now() >= restampAtMs) {
       restampAtMs = Number.POSITIVE_INFINITY;
@@ -133,46 +108,51 @@ async function live(
   }
 }
 
-interface Ending {
+interface Mirrored {
   readonly run: TenantRun;
   readonly changes: Changes;
-  readonly topics: readonly string[];
   readonly progress: Progress;
-  /** The days whose schedules are mirrored now. */
-  readonly days: () => DayWindow;
 }
 
-/** Freezes the district, has everything read until nothing is missing, and compares all topics with the hub. */
-async function conclude(parts: DemoParts, ending: Ending): Promise<number> {
-  const { screen, stack, hub, interrupted } = parts;
-  const { print, colors } = screen;
-  print(colors.bold(`── ${count(ending.changes.published)} changes of absences published so far`));
+/** Freezes the district, and has everything read until nothing is missing. */
+async function settle(parts: DemoParts, { run, changes, progress }: Mirrored): Promise<void> {
+  const { screen, hub, interrupted } = parts;
+  const { print, doing, colors } = screen;
+  print(colors.bold(`── ${count(changes.published)} changes of absences published so far`));
   print('   The district stops changing. Full syncs run until every row that left it is removed.');
+  doing(() => `running full syncs: ${progress.describe(colors)}`);
   hub.living.freeze();
-  await readUntilNothingIsMissing(ending.run, {
+  await readUntilNothingIsMissing(run, {
     signal: interrupted,
     onRound: (missing) => {
-      ending.progress.beginAgain();
+      progress.beginAgain();
       if (missing > 0)
         print(`── ${count(missing)} rows that left are removed when another full sync misses them, too`);
     },
   });
-  ending.changes.stop();
-  const { topics, days } = ending;
+  changes.stop();
+}
+
+/** Compares all topics with the hub; returns the exit code. `days`: the days whose schedules are mirrored. */
+async function compare(
+  { screen, stack, hub }: DemoParts,
+  { topics, days }: { topics: readonly string[]; days: DayWindow },
+): Promise<number> {
+  const { print, doing, colors } = screen;
   const readAtMs = performance.now();
   print(
     `── all collections are read; comparing ${count(topics.length)} topics with the hub, record by record`,
   );
-  let shownAtMs = readAtMs;
+  let done = 'reading the topics';
+  doing(() => done);
   const compared = compareWithHub({
     servers: stack,
     hub,
     topics,
-    days: days(),
-    onProgress: (done, records) => {
-      if (performance.now() - shownAtMs < STATUS_EVERY_MS) return;
-      shownAtMs = performance.now();
-      print(colors.dim(`   ${count(records)} records ${done}`));
+    days,
+    onStep: (step) => {
+      done = step;
+      screen.stillDoing();
     },
   });
   const different: ComparedTopic[] = [];

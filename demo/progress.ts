@@ -1,5 +1,5 @@
 import type { PipelineEvent } from '../src/core/pipeline-events.ts';
-import { count, type Screen } from './screen.ts';
+import { count, type Colors } from './screen.ts';
 
 /** With more names, the line would be too long for a terminal. */
 const MOST_NAMED = 3;
@@ -54,22 +54,20 @@ export class Progress {
     }
   }
 
-  /** Shows how far the collections are that are not read yet, if there are any. The largest are named. */
-  show({ print, colors }: Screen): void {
+  /** For people: how far the collections are that are not read yet. The largest are named. */
+  describe(colors: Colors): string {
     const standings = [...this.#standings];
     const loading = standings.filter(([, { completeAtMs }]) => completeAtMs === null);
-    if (loading.length === 0) return;
+    if (loading.length === 0) return `all ${standings.length} collections are read`;
     const largest = loading.toSorted(([, a], [, b]) => sizeOf(b) - sizeOf(a)).slice(0, MOST_NAMED);
     const rows = largest.map(([name, { rows: read, total }]) => {
       const of = total === null ? '' : `/${count(total)}`;
       return `${name} ${colors.yellow(`${count(read)}${of}`)}`;
     });
     const others = loading.length - largest.length;
-    const more = others === 0 ? '' : colors.dim(`, and ${others} more`);
-    const done = colors.dim(
-      `── ${standings.length - loading.length} of ${standings.length} read; waiting for`,
-    );
-    print(`${done} ${rows.join(', ')}${more}`);
+    const more = others === 0 ? '' : `, and ${others} more`;
+    const done = `${standings.length - loading.length} of ${standings.length} collections are read; waiting for`;
+    return `${done} ${rows.join(', ')}${more}`;
   }
 }
 

@@ -1,12 +1,12 @@
 // Lints and renders the Helm chart, and checks what it renders against Kubernetes' own schemas, strictly. Helm comes from
 // the PATH or the cache, kubeconform and the schemas from the cache; in CI Go builds them once, if Go is installed.
 //   node scripts/helm-check.mjs [--fetch-only]
+// --fetch-only also works before "npm ci": what needs a package of npm is imported where it is used.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import { findBuilt, findHelm } from './go-programs.mjs';
-import { findSchemas } from './kubernetes-schemas.mjs';
+import { fetchModules, findSchemas } from './kubernetes-schemas.mjs';
 import { cache, checkout } from './setup.mjs';
 
 const chart = join(checkout, 'helm', 'rollcall');
@@ -14,7 +14,7 @@ const chart = join(checkout, 'helm', 'rollcall');
 const print = (/** @type {string} */ line) => process.stdout.write(`helm: ${line}\n`);
 
 /** @param {string} helm @param {Kubeconform | undefined} kubeconform */
-function checkChart(helm, kubeconform) {
+async function checkChart(helm, kubeconform) {
   if (!existsSync(join(chart, 'Chart.yaml'))) {
     print('helm/rollcall/Chart.yaml is missing');
     return false;
@@ -28,7 +28,7 @@ function checkChart(helm, kubeconform) {
     ]),
     ...refused.map((values) => isRefused(helm, values)),
     ...restartProblems(helm),
-    ...estateProblems(helm),
+    ...(await estateProblems(helm)),
     ...(kubeconform === undefined ? [] : strictProblems(helm, kubeconform, accepted)),
   ].filter((problem) => problem !== undefined);
   if (accepted.length === 0) problems.push('helm/rollcall/ci has no values to check the chart with');
@@ -113,7 +113,8 @@ function restartProblems(helm) {
 }
 
 /** What an estate adds reaches what it is meant for, and nothing else. @param {string} helm */
-function estateProblems(helm) {
+async function estateProblems(helm) {
+  const { parseAllDocuments } = await import('yaml');
   const args = ['template', 'rollcall', chart, '--values', join(chart, 'ci', 'estate-values.yaml')];
   const { stdout } = spawnSync(helm, args, { encoding: 'utf8' });
   const objects = parseAllDocuments(stdout).flatMap((each) => each.toJS() ?? []);
@@ -181,18 +182,17 @@ function estateProblems(helm) {
 
 const helm = await findHelm(print);
 const program = await findBuilt('kubeconform', 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0', print);
-const schemas = await findSchemas(cache, print);
-const kubeconform = program === undefined || schemas === undefined ? undefined : { program, schemas };
-const isComplete = helm !== undefined && kubeconform !== undefined;
 if (process.argv.includes('--fetch-only')) {
-  process.exitCode = isComplete ? 0 : 1;
+  process.exitCode = helm !== undefined && program !== undefined && fetchModules(print) ? 0 : 1;
 } else if (helm === undefined) {
   print('**************************************************************************************');
   print('SKIPPED: the chart was NOT linted and NOT rendered. There is no helm in the PATH.');
   print('Install Helm 3; or, with Go installed, CI=1 npm run check:helm builds it once (minutes).');
   print('**************************************************************************************');
 } else {
-  if (!isComplete)
+  const schemas = await findSchemas(cache, print);
+  const kubeconform = program === undefined || schemas === undefined ? undefined : { program, schemas };
+  if (kubeconform === undefined)
     print('the strict check is SKIPPED: with Go installed, CI=1 npm run check:helm fetches what it needs');
-  process.exitCode = checkChart(helm, kubeconform) ? 0 : 1;
+  process.exitCode = (await checkChart(helm, kubeconform)) ? 0 : 1;
 }

@@ -3,7 +3,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 
 const KUBERNETES = 'k8s.io/kubernetes@v1.36.3';
 const OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
@@ -21,22 +20,34 @@ const CUSTOM = ['podmonitors', 'prometheusrules'];
 
 /** @typedef {Record<string, any>} Schema */
 
-/** @param {string} cache @param {(line: string) => void} print @returns {Promise<string | undefined>} the folder */
+/** @typedef {(line: string) => void} Print */
+
+/**
+ * Has Go fetch the modules that the schemas are made of, or find that they are there. This needs no package of npm.
+ *
+ * @param {Print} print @returns {[string, string] | undefined} the folders of Kubernetes and of the Prometheus Operator
+ */
+export function fetchModules(print) {
+  const [kubernetes, operator] = [moduleFolder(KUBERNETES), moduleFolder(OPERATOR)];
+  if (kubernetes !== undefined && operator !== undefined) return [kubernetes, operator];
+  print('the schemas of Kubernetes cannot be fetched: is Go installed, and its module proxy reachable?');
+  return undefined;
+}
+
+/** @param {string} cache @param {Print} print @returns {Promise<string | undefined>} the folder */
 export async function findSchemas(cache, print) {
   const folder = join(
     cache,
     `kubernetes-schemas-${KUBERNETES.split('@')[1]}-${OPERATOR.split('@')[1]}-${KINDS.size}`,
   );
   if (existsSync(folder) || !process.env.CI) return existsSync(folder) ? folder : undefined;
-  const [kubernetes, operator] = [KUBERNETES, OPERATOR].map(moduleFolder);
-  if (kubernetes === undefined || operator === undefined) {
-    print('the schemas of Kubernetes cannot be fetched: is Go installed, and its module proxy reachable?');
-    return undefined;
-  }
+  const modules = fetchModules(print);
+  if (modules === undefined) return undefined;
+  const [kubernetes, operator] = modules;
   const work = mkdtempSync(join(cache, 'kubernetes-schemas-'));
   const write = (/** @type {string} */ name, /** @type {Schema} */ schema) =>
     writeFileSync(join(work, `${name.toLowerCase()}.json`), JSON.stringify(schema));
-  for (const [name, schema] of [...builtIn(kubernetes), ...custom(operator)]) write(name, schema);
+  for (const [name, schema] of [...builtIn(kubernetes), ...(await custom(operator))]) write(name, schema);
   // Another process may have been faster.
   if (existsSync(folder)) rmSync(work, { recursive: true });
   else renameSync(work, folder);
@@ -92,8 +103,9 @@ export function findCrds() {
 
 const crdsIn = (/** @type {string} */ folder) => join(folder, 'example', 'prometheus-operator-crd');
 
-/** @param {string} folder @returns {[string, Schema][]} */
-function custom(folder) {
+/** @param {string} folder @returns {Promise<[string, Schema][]>} */
+async function custom(folder) {
+  const { parse } = await import('yaml');
   return CUSTOM.map((name) => {
     const file = join(crdsIn(folder), `monitoring.coreos.com_${name}.yaml`);
     const { spec } = parse(readFileSync(file, 'utf8'));

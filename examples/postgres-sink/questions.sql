@@ -1,3 +1,6 @@
+-- Times are timestamptz. psql shows them in the zone of its session, with their offset from UTC: 08:30:00+00 is UTC. For another zone, run
+-- SET TIME ZONE 'Europe/Oslo' first.
+
 -- How fresh is this copy, and is it whole? Watermark: what the hub changed before it is in the topic; the table has it where
 -- records_behind is 0. It is normally 5 to 6 minutes old; an older one means that Connect or Rollcall stands still. Whole: the table lacks nothing that the hub had at complete_as_of, except what is in rejects.
 SELECT collection, watermark, records_behind, complete_as_of, whole, rows_rejected, rows_on_hold, recreated

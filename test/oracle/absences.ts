@@ -358,12 +358,15 @@ export function problemsOfShown(
 ): string[] {
   const view = compactedView(absences);
   const records = versions && compactedView(versions);
-  const shown = [...view.values()].map(({ value }) => idOf(value) ?? '');
+  const shown = Map.groupBy(
+    [...view.values()].map(({ value }) => idOf(value) ?? ''),
+    (id) => id,
+  );
   const problems = [...view].flatMap(([key, { value }]) => {
     const id = idOf(value) ?? '';
     const record = records === undefined ? last(states.get(id)) : (records.get(id)?.value ?? null);
     const found = [
-      shown.filter((each) => each === id).length > 1 ? 'is shown twice' : null,
+      (shown.get(id)?.length ?? 0) > 1 ? 'is shown twice' : null,
       record === null ? 'is not at the hub' : null,
       isText(record?.['deletedTime']) ? 'is deleted' : null,
       value !== null && value['absenceId'] !== key ? 'stands under another id than its own' : null,
@@ -376,7 +379,7 @@ export function problemsOfShown(
   const wrong = chains.flatMap((chain) => {
     const tail = chain.at(-1) ?? '';
     const wanted = isCurrent(last(states.get(tail))) ? [tail] : [];
-    const seen = shown.filter((id) => chain.includes(id));
+    const seen = chain.flatMap((id) => shown.get(id) ?? []);
     return seen.join(' ') === wanted.join(' ')
       ? []
       : [

@@ -6,16 +6,31 @@ import { StackError } from '../../../stack/errors.ts';
 import { freePort } from '../../../stack/free-port.ts';
 import { findJava, findMaven } from '../../../stack/java-tools.ts';
 import { startLocalService } from '../../../stack/local-service.ts';
+import { mavenProgress } from '../../../stack/maven-progress.ts';
 import { runCommand } from '../../../stack/run-command.ts';
 import { removeWhenGone } from '../../../stack/supervised-process.ts';
 
 const EXAMPLE = join(import.meta.dirname, '..');
 
+/** How to wait for something. */
+export interface Waiting {
+  readonly signal: AbortSignal;
+  /** Called with how far it is, for people. */
+  readonly onWait?: (state: string) => void;
+}
+
 /** Has Maven fetch Kafka Connect, the sink and the converter, or find that they are there. */
-export async function fetchConnect(signal: AbortSignal): Promise<void> {
-  const args = ['-B', '-q', '-f', join(EXAMPLE, 'pom.xml'), 'package'];
-  const { code, output } = await runCommand(findMaven(), args, { signal });
-  if (code !== 0) throw new StackError(`Maven could not fetch Kafka Connect:\n${output.trim()}`);
+export async function fetchConnect({ signal, onWait }: Waiting): Promise<void> {
+  const progress = mavenProgress();
+  const onOutput = (chunk: string): void => {
+    progress.take(chunk);
+    if (progress.bytes() > 0) onWait?.(`${Math.round(progress.bytes() / 1e6)} MB`);
+  };
+  const args = ['-f', join(EXAMPLE, 'pom.xml'), '-Dstyle.color=never', 'package'];
+  const { code, output } = await runCommand(findMaven(), args, { signal, onOutput });
+  if (code === 0) return;
+  const errors = output.split(/[\r\n]+/).filter((line) => line.startsWith('[ERROR]'));
+  throw new StackError(`Maven could not fetch Kafka Connect:\n${errors.join('\n')}`);
 }
 
 export interface Connect extends AsyncDisposable {
@@ -33,7 +48,7 @@ export interface Connect extends AsyncDisposable {
 /** Starts Kafka Connect with all connectors of this folder; resolves when their tasks run. */
 export async function startConnect(
   env: Readonly<Record<string, string>>,
-  signal: AbortSignal,
+  { signal, onWait = () => undefined }: Waiting,
 ): Promise<Connect> {
   const files = globSync(join(EXAMPLE, 'connectors', '*.properties')).toSorted();
   const connectors = files.map((file) => basename(file, '.properties'));
@@ -57,7 +72,9 @@ export async function startConnect(
       folder,
       async isReady() {
         const all = await Promise.all(connectors.map(status));
-        return all.every(({ tasks }) => tasks.some(({ state }) => state !== 'UNASSIGNED'));
+        const run = all.filter(({ tasks }) => tasks.some(({ state }) => state !== 'UNASSIGNED'));
+        onWait(`${run.length} of ${all.length} connectors run`);
+        return run.length === all.length;
       },
       readyTimeoutMs: 180_000,
       stopTimeoutMs: 20_000,

@@ -87,7 +87,13 @@ async function startServer(signal: AbortSignal): Promise<{ url: URL; stop: () =>
   const { code, output } = await runCommand(initialise[0] ?? '', initialise.slice(1), { signal });
   if (code !== 0) throw new StackError(`initdb failed: ${output.trim()}`);
   const port = await freePort();
-  const settings = { listen_addresses: '127.0.0.1', port, unix_socket_directories: '', fsync: 'off' };
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    fsync: 'off',
+    timezone: 'UTC',
+  };
   const serve = [
     ...as,
     postgres,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Stack } from '../../../stack/start-stack.ts';
-import type { Connect } from './connect.ts';
+import type { Connect, Waiting } from './connect.ts';
 import type { Database } from './postgres.ts';
 
 export const EXAMPLE = join(import.meta.dirname, '..');
@@ -47,14 +47,16 @@ export interface Published {
 export async function untilTaken(
   sink: Sink,
   published: readonly Published[],
-  signal: AbortSignal,
+  { signal, onWait = () => undefined }: Waiting,
 ): Promise<void> {
   const { connect, database } = sink;
   await until(signal, async () => {
     await connect.check();
     const rows = await database.rows<Taken>('SELECT collection, sequence FROM progress');
     const taken = new Map(rows.map((row) => [row.collection, row.sequence ?? 0]));
-    return published.every(({ collection, sequence }) => (taken.get(collection) ?? 0) >= sequence);
+    const known = published.filter(({ collection, sequence }) => (taken.get(collection) ?? 0) >= sequence);
+    onWait(`the table progress is up to date for ${known.length} of ${published.length} collections`);
+    return known.length === published.length;
   });
   // While the district changes there is always a later record, so the last one of now is what counts.
   const last = await database.rows<Last>(LAST_PUBLISHED);
@@ -62,8 +64,11 @@ export async function untilTaken(
     await takePositions(sink);
     const rows = await database.rows<{ partition: string; next: number }>(POSITIONS);
     const next = new Map(rows.map((row) => [row.partition, row.next]));
-    const isBeyond = last.every(({ partition, offset }) => (next.get(partition) ?? 0) > offset);
-    return isBeyond && (await database.rows('SELECT FROM copy_state WHERE NOT whole')).length === 0;
+    const behind = last.map(({ partition, offset }) => Math.max(0, offset + 1 - (next.get(partition) ?? 0)));
+    const left = behind.reduce((sum, records) => sum + records, 0);
+    const lacking = await database.rows('SELECT FROM copy_state WHERE NOT whole');
+    onWait(`${left} records to go, ${lacking.length} tables are not whole yet`);
+    return left === 0 && lacking.length === 0;
   });
 }
 
@@ -82,6 +87,7 @@ interface Taken {
   readonly sequence: number | null;
 }
 
-async function until(signal: AbortSignal, isTrue: () => Promise<boolean>): Promise<void> {
+/** Looks once a second until a condition holds. */
+export async function until(signal: AbortSignal, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await delay(LOOK_AGAIN_MS, undefined, { signal });
 }

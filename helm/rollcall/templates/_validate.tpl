@@ -103,5 +103,19 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- if and (contains "${file:" $text) (not (or .Values.existingSecretFiles .Values.extraVolumes)) -}}
 {{- $problems = append $problems "the configuration uses ${file:…}, but no files are mounted: name the Secret in existingSecretFiles (its keys are files in /etc/rollcall/secrets), or add extraVolumes and extraVolumeMounts." -}}
 {{- end -}}
+{{- $folders := list -}}
+{{- range include "rollcall.secretFiles" . | fromJsonArray -}}
+{{- $folders = append $folders .path -}}
+{{- end -}}
+{{- range regexFindAll "\\$\\{file:/etc/rollcall/secrets/[^}]+\\}" $text -1 | uniq -}}
+{{- $path := . | trimPrefix "${file:" | trimSuffix "}" -}}
+{{- $isMounted := has (dir $path) $folders -}}
+{{- range $.Values.extraVolumeMounts -}}
+{{- $isMounted = or $isMounted (hasPrefix .mountPath $path) -}}
+{{- end -}}
+{{- if and $folders (not $isMounted) -}}
+{{- $problems = append $problems (printf "the configuration uses ${file:%s}, but existingSecretFiles has its files in %s: a list of Secrets makes a folder of each, and a single name makes none." $path (join " and " $folders)) -}}
+{{- end -}}
+{{- end -}}
 {{- toJson $problems -}}
 {{- end }}

@@ -1,4 +1,6 @@
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
+import { chainsOf } from '../../oracle/absences.ts';
+import { recordHistory } from '../../oracle/history.ts';
 import { TERM_MORNING_MS } from '../support/mirror.ts';
 import { idOf } from '../support/rows.ts';
 import type { Running } from '../support/running.ts';
@@ -11,16 +13,13 @@ const AT = new Date(TERM_MORNING_MS).toISOString();
 /** Who is absent at {@link AT}, by the hub's records alone (spec 3, rules 1 and 2). */
 export function absentAtHub(hub: ReferenceHub): object[] {
   const rows = hub.district.snapshot('absence-versions');
-  const byId = new Map<string, Row>(rows.map((row) => [idOf(row), row]));
-  const rootOf = (row: Row): string => {
-    const before = byId.get(referenceIn(row, 'replaces') ?? '');
-    return before === undefined ? idOf(row) : rootOf(before);
-  };
+  const chains = chainsOf(recordHistory(hub, ['absence-versions']).of('absence-versions'));
+  const firstOf = new Map(chains.flatMap((chain) => chain.map((id) => [id, chain[0]])));
   return rows
     .filter((row) => referenceIn(row, 'replacedBy') === null && typeof row['deletedTime'] !== 'string')
     .filter((row) => timeIn(row, 'fromTime') <= TERM_MORNING_MS && TERM_MORNING_MS < timeIn(row, 'toTime'))
     .map((row) => ({
-      absenceId: rootOf(row),
+      absenceId: firstOf.get(idOf(row)) ?? '',
       student: referenceIn(row, 'student'),
       from: new Date(timeIn(row, 'fromTime')).toISOString(),
       to: new Date(timeIn(row, 'toTime')).toISOString(),

@@ -139,22 +139,3 @@ export function versionSteps(records: readonly TopicRecord[], field: string): Ma
   const shown = [...steps].filter(([, [first, ...rest]]) => first !== null || rest.length > 0);
   return new Map(shown.map(([key, versions]) => [key, versions.map(String).join(', ')]));
 }
-
-/**
- * The absences whose joined records name versions in another order than the topic has them, or a version that it has
- * not. An engine that gathers changes may leave versions out, and may retract a row before it corrects it.
- */
-export function outOfOrder(joined: readonly TopicRecord[], absences: readonly TopicRecord[]): string[] {
-  const isRow = ({ value }: TopicRecord): boolean => value !== null;
-  const wanted = versionSteps(absences.filter(isRow), 'sourcedId');
-  const found = versionSteps(joined.filter(isRow), 'version');
-  return [...found].flatMap(([key, steps]) => {
-    const rest = (wanted.get(key) ?? '').split(', ');
-    const isInOrder = steps.split(', ').every((version) => {
-      const at = rest.indexOf(version);
-      rest.splice(0, at + 1);
-      return at !== -1;
-    });
-    return isInOrder ? [] : [`${key}: ${steps}; in absences: ${wanted.get(key)}`];
-  });
-}

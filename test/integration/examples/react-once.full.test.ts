@@ -3,7 +3,7 @@ import { doubledRecords } from '../../oracle/rows.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { startProcess } from '../support/running.ts';
 import { buildJava, buildPython } from './example-process.ts';
-import { Reactor } from './reactor.ts';
+import { Reactor, Reactors } from './reactor.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
 const LENIENT = { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } };
@@ -13,6 +13,13 @@ beforeAll(async () => {
   await buildPython();
   await buildJava('java');
 }, 600_000);
+
+/** Lets a minute pass at the hub in which much changes, and publishes that. */
+async function liveOn(mirror: Mirror): Promise<void> {
+  mirror.hub.clock.advance(MINUTE_MS);
+  mirror.hub.living.step(40);
+  await mirror.incremental();
+}
 
 /** Expects one reaction to each event that is news, in the order of its absence, and no other reaction. */
 async function expectEachOnce(
@@ -94,19 +101,12 @@ it('in react-once.ts each operation and cause gets the reaction that docs/consum
   expect(reactor.actionsOn(other)).toEqual(['tell']);
   expect(await expectEachOnce(mirror, reactor, { startedAtMs })).toBe(14);
 });
+
 it('each event gets exactly one reaction in each language, although the program fails and is killed', async () => {
   await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
-  const { district, living, clock } = mirror.hub;
-  await using all = new AsyncDisposableStack();
-  const reactors = (['TypeScript', 'Python', 'Java'] as const).map((language) =>
-    all.use(new Reactor(mirror, language)),
-  );
-  const each = <T>(work: (reactor: Reactor) => Promise<T>): Promise<T[]> => Promise.all(reactors.map(work));
-  const liveOn = async (): Promise<void> => {
-    clock.advance(MINUTE_MS);
-    living.step(40);
-    await mirror.incremental();
-  };
+  const { district, clock } = mirror.hub;
+  await using reactors = new Reactors(mirror);
+  const { each } = reactors;
   await each(async (reactor) => {
     reactor.start();
     await reactor.begun();
@@ -117,7 +117,7 @@ it('each event gets exactly one reaction in each language, although the program 
     expect(reactor.reactions()).toEqual([]);
     reactor.breakBetween();
   });
-  await liveOn();
+  await liveOn(mirror);
   await each(async (reactor) => {
     await reactor.broke();
     await reactor.process.stop('SIGKILL');
@@ -133,8 +133,8 @@ it('each event gets exactly one reaction in each language, although the program 
     await reactor.process.until('it was amid the changes', () => reactor.reactions().length > before);
     await reactor.process.stop('SIGKILL');
   });
-  await liveOn();
-  await liveOn();
+  await liveOn(mirror);
+  await liveOn(mirror);
   await amid;
   await each(async (reactor) => reactor.start());
   clock.advance(MINUTE_MS);
@@ -156,7 +156,7 @@ it('each event gets exactly one reaction in each language, although the program 
   });
   const reactions = counts[0] ?? 0;
   expect(reactions).toBeGreaterThan(30);
-  await liveOn();
+  await liveOn(mirror);
   await each(async (reactor) => {
     const again = reactor.start();
     await reactor.readAll();
@@ -169,17 +169,8 @@ it('each event gets exactly one reaction in each language, although the program 
 
 it('in TypeScript, Python and Java a recreated topic is noticed, and each event in it gets one reaction', async () => {
   await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
-  const { living, clock } = mirror.hub;
-  await using all = new AsyncDisposableStack();
-  const reactors = (['TypeScript', 'Python', 'Java'] as const).map((language) =>
-    all.use(new Reactor(mirror, language)),
-  );
-  const each = (work: (reactor: Reactor) => Promise<unknown>) => Promise.all(reactors.map(work));
-  const liveOn = async (): Promise<void> => {
-    clock.advance(MINUTE_MS);
-    living.step(40);
-    await mirror.incremental();
-  };
+  await using reactors = new Reactors(mirror);
+  const { each } = reactors;
   const recreate = async (): Promise<void> => {
     await mirror.close();
     const words = ['topics', 'recreate', 'absence-versions', '--tenant', 'north', '--yes'];
@@ -193,7 +184,7 @@ it('in TypeScript, Python and Java a recreated topic is noticed, and each event 
     reactor.start();
     await reactor.begun();
   });
-  await liveOn();
+  await liveOn(mirror);
   await each(async (reactor) => {
     await reactor.readAll();
     await expectEachOnce(mirror, reactor);
@@ -202,7 +193,7 @@ it('in TypeScript, Python and Java a recreated topic is noticed, and each event 
 
   // The new topic is longer than the old one was, so that no position is beyond its end.
   await recreate();
-  for (let times = 0; times < 3; times += 1) await liveOn();
+  for (let times = 0; times < 3; times += 1) await liveOn(mirror);
   const newLife = await life();
   await each(async (reactor) => {
     const reactionsBefore = reactor.reactions().length;

@@ -169,3 +169,20 @@ export class Reactor implements AsyncDisposable {
     return join(this.#directory, 'reactions.sqlite');
   }
 }
+
+/** A reactor in each language. */
+export class Reactors implements AsyncDisposable {
+  readonly #reactors: readonly Reactor[];
+
+  constructor(mirror: Mirror) {
+    const languages = Object.keys(START) as (keyof typeof START)[];
+    this.#reactors = languages.map((language) => new Reactor(mirror, language));
+  }
+
+  readonly each = <T>(work: (reactor: Reactor) => Promise<T>): Promise<T[]> =>
+    Promise.all(this.#reactors.map(work));
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.each((reactor) => reactor[Symbol.asyncDispose]());
+  }
+}
