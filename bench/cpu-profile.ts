@@ -22,10 +22,7 @@ const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
   [/\/src\/(hub\/hub-answer|core\/rows\/lossless-json)\.ts$/, 'json'],
   [/\/src\/core\/(rows\/(?!row-changes)|avro\/avro-writer)/, 'read+hash'],
   [/\/src\/(core\/)?absences\//, 'chains'],
-  [
-    /\/src\/core\/avro\/value-codec\.ts$|\/node_modules\/avsc\//,
-    'avro',
-  ],
+  [/\/src\/core\/avro\/value-codec\.ts$|\/node_modules\/avsc\//, 'avro'],
   [/\/src\/state\/|\/node_modules\/(ioredis|@ioredis|redis-parser|standard-as-callback|denque)\//, 'index'],
   // What writes texts for Avro and for Kafka counts for its caller.
   [/\/src\/(sync|table|source|core\/(?!avro\/))/, 'sync'],
