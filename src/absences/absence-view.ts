@@ -83,7 +83,7 @@ export class AbsenceView implements View {
     if (now() < this.#asksNotBeforeMs) return false;
     const options = { readVersion: () => table.readVersion, signal: this.#signal };
     try {
-      // The scan may still read these rows, with newer content.
+      // The scan may still read these rows, with newer content, so they do not count as seen.
       for (const page of (await this.#source.fetchRows?.(ids, options)) ?? []) {
         const asked = { ...page, isAskedFor: true };
         await table.decide(sync, asked, { seenBefore: new Set(), kept: page.rows });

@@ -37,7 +37,7 @@ type FindingKind =
 
 export interface Finding {
   readonly collection: CollectionName;
-  /** Key of the record; for a reject, the second part of its key. */
+  /** Key of the record. For a reject, the part of its key after the name of the collection. */
   readonly key: string;
   readonly kind: FindingKind;
 }

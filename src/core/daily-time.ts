@@ -20,7 +20,7 @@ export function lastDailyTime(time: DailyTime, nowMs: number): number {
   return lastMs;
 }
 
-/** Today, the days before that lateness looks back to, and both again by the clock of a hub that differs from ours. */
+/** Results kept for each time: today's and those of two earlier days, by our clock, and again by a hub's clock that differs. */
 const MOST_DAYS = 6;
 
 /** A daily time, with its last results: each is valid for the instants between `lastMs` and `nextMs`. */

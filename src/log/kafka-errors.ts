@@ -2,6 +2,8 @@ import { named } from '../core/health/decisions.ts';
 import { isUntrusted, refusesOurs, RollcallError, systemCode, type ErrorCode } from '../errors.ts';
 import { causesOf, innermost, type KafkaFailure } from './kafka-failure.ts';
 
+// The words for failures of Kafka. Which failures are repeated is decided in transactional-producer.ts (`PASSING`).
+
 /**
  * Describes a failure by a text of kafkajs or a code. Other texts are not safe: a broker's answer to a login, and the
  * error of a decoder, may quote their input (invariant 9).

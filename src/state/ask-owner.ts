@@ -63,7 +63,7 @@ function withoutOwner(answer: Exclude<RequestAnswer, { state: 'taken' }>): Reque
 }
 
 function noOwner(tenantId: string): RollcallError {
-  return new RollcallError('OWNERSHIP_LOST', `No running process owns ${tenantId}`, {
+  return new RollcallError('OWNERSHIP_LOST', `No running process owns the tenant ${tenantId}`, {
     remedy: 'Run the command again: without an owner it does the work itself.',
   });
 }

@@ -7,7 +7,7 @@ import type { Coordination } from './coordination.ts';
 
 /** The point of the log that an index reflects. */
 export interface IndexPosition extends IndexedPoint {
-  /** First offsets of partitions that do not begin at 0, by `<topic>/<partition>`: they had lost records before. */
+  /** First offsets of partitions that do not begin at 0, by `<topic>/<partition>`: records before these offsets were lost earlier. */
   readonly firstOffsets?: Offsets | undefined;
 }
 

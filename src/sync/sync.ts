@@ -42,7 +42,10 @@ export interface RunningSync {
   /** The scopes that the sync reads; null: all. */
   readonly some: ReadonlySet<string> | null;
   readonly knownRowsBefore: number;
-  /** Values that had content and have none now, by their keys. The end of the sync decides about them. */
+  /**
+   * Values that had content and have none now, such as a class that lost all its students, by their keys. The end of the sync
+   * decides about them.
+   */
   readonly becameEmpty: Map<string, KeyedRow>;
 }
 

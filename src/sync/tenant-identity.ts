@@ -29,7 +29,7 @@ const OVERLAP_AT_LEAST = 0.1;
 export function overlapsEnough(read: {
   readonly rows: number;
   readonly knownAmongThem: number;
-  /** Rows published before. */
+  /** Rows that were published before this sync. */
   readonly knownRows: number;
 }): boolean {
   if (read.rows === 0) return true;
@@ -149,7 +149,7 @@ export class IdentityGate {
     this.#isOpen = !mayBeForeign(run.own);
   }
 
-  /** Whether a page needs no {@link prove}. `knownAmongThem`: how many of its rows are published. */
+  /** Whether a page may be published without {@link prove}. `knownAmongThem`: how many of its rows are published already. */
   readonly overlaps = (rows: number, knownAmongThem: number): boolean => {
     if (this.#isOpen) return true;
     return overlapsEnough({ rows, knownAmongThem, knownRows: this.#run.knownRowsBefore });

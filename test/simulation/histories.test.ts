@@ -51,6 +51,6 @@ it.each(KINDS)(
   TIMEOUT_MS,
 );
 
-it('histories include each trouble that the checks need', () => {
+it('the random histories include every kind of trouble that the checks are about', () => {
   expect(MUST_HAPPEN.filter((what) => !happened.has(what))).toEqual([]);
 });

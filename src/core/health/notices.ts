@@ -131,7 +131,7 @@ export class NoticeBook {
   }
 
   /**
-   * `here`: the tenants of this process. If another process mirrors a tenant by now, that process sends the end.
+   * `here`: the tenants of this process. If another process mirrors a tenant by now, that process sends the message that the notice has ended.
    */
   due(shown: readonly Shown[], nowMs: number, here: ReadonlyMap<string, TenantNow>): Notice[] {
     const begun = shown.flatMap(({ notice, patienceMs }): Notice[] => {

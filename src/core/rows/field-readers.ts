@@ -7,7 +7,10 @@ import { parseDate, parseTimestamp } from './timestamps.ts';
 /** A reader returns this for a value that does not fit its type. */
 export const MISFIT: unique symbol = Symbol('misfit');
 
-/** Converts a JSON value other than null to the value that avsc encodes, or {@link MISFIT}. */
+/**
+ * Converts a JSON value other than null to the value that avsc encodes, or {@link MISFIT}. If a reader reads a value otherwise than
+ * before, the hash of the row changes, and every such row is published again: see `MAPPING_VERSION`.
+ */
 export type FieldReader = (raw: unknown) => unknown;
 
 /** What readers report besides the value. The object is shared, not returned, so that nothing is allocated for each value. */

@@ -221,8 +221,9 @@ function row(each, nowMs) {
     number(each.rowsOnHold, 'bad'),
     number(each.rejected, trouble?.part === 'rejects' ? 'bad' : 'warn'),
     cell(each.late?.part === 'watermark' ? 'warn' : '', ...ago(each.watermark, nowMs)),
-    number(each.rowsNow, ''),
-    cell('', count(each.rowsThen)),
+    // The hub has no rows of a derived collection: its number is what its topic had after the last full sync.
+    cell('', count(isDerived ? each.rowsThen : each.rowsNow)),
+    cell('', isDerived ? '–' : count(each.rowsThen)),
     cell(each.late?.part === 'full' ? 'warn' : '', ...ago(each.lastCompleteFull, nowMs)),
   );
   if (trouble === null) return [shown];

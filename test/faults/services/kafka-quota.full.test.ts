@@ -49,7 +49,7 @@ const OTHERS = Array.from({ length: 20 }, (_, at) => `t${at}`);
 const PAUSE_SECONDS = 20;
 const WINDOW_SECONDS = 10;
 
-it('under a quota the changes of other tenants wait for two sends of a first load at most', async () => {
+it('under a quota, changes of other tenants wait for at most two sends of the tenant that loads', async () => {
   await using kafka = await startOwnKafka({}, 1);
   const [large, small] = await Promise.all([startTestHub(), startTestHub({ students: 8 })]);
   for (const hub of [large, small]) onTestFinished(() => hub.stop());

@@ -93,7 +93,7 @@ async function spoilProgress(keys: readonly string[]): Promise<void> {
   await producer.disconnect();
 }
 
-it('a change of an absence is news although no progress can be read', async () => {
+it('a change of an absence has snapshot false, also when the records of progress were lost or spoilt', async () => {
   await spoilProgress(ABSENCES);
   const id = register();
   mirror.hub.faults.set('missing-list@absences');

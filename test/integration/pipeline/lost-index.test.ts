@@ -26,7 +26,7 @@ const mirror = await openMirror({
 afterAll(() => mirror[Symbol.asyncDispose]());
 await mirror.full();
 
-it('an end between commit and index write leaves no index behind the log, and nothing is published twice', async () => {
+it('after a process ended between commit and index write, the index catches up and nothing comes twice', async () => {
   const ends = await mirror.ends();
   const [, id = ''] = mirror.hub.district.ids('users');
   mirror.hub.district.patch('users', id, { givenName: 'Somebody Else' });

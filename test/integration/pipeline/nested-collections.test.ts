@@ -4,7 +4,7 @@ import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 /** Records have these in keys, requests in paths. */
 const UNUSUAL_IDS = ['a|b', 'a%7Cb', 'a/b?c', 'æ ø', '%'];
 
-it('afterschool-users have keys of two parts, and lose no row by an empty list or a configuration', async () => {
+it('afterschool-users have keys of two parts, and an empty list or a changed configuration removes none', async () => {
   const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
   await using _ = { [Symbol.asyncDispose]: () => hub.stop() };
   const { district, faults } = hub;

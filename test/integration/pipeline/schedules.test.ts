@@ -109,7 +109,7 @@ describe('schedules of absent students', () => {
     expect(await mirror.since(before)).toEqual([]);
   });
 
-  it('follow each change of an absence, which no Core API that hangs delays', async () => {
+  it('follow each change of an absence, and a Core API that hangs does not delay these changes', async () => {
     await using mirror = await openScheduleMirror({
       ...DAYS,
       tenant: { incrementalEvery: '300ms' },

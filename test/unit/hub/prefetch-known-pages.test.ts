@@ -182,7 +182,7 @@ describe('a scan of known pages', () => {
     }
   });
 
-  it('tells no total where the configuration ignores totals, and has all rows', async () => {
+  it('brings all rows, but no total, if the configuration ignores totals', async () => {
     await using test = await school({ totals: 'ignored' });
     const whole = { ids: test.ids, end: { rows: test.ids.length, totalAtStart: null, totalAtEnd: null } };
     expect([await test.scan(), await test.scan()]).toMatchObject([whole, whole]);

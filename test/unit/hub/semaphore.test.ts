@@ -30,7 +30,7 @@ describe('a semaphore', () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
   });
 
-  it('within a wider one never grants more than either has, and gets all back', async () => {
+  it('within a wider semaphore never grants more than either has, and gets all permits back', async () => {
     const asked = fc.record({
       tenant: fc.nat(2),
       waits: fc.nat(3),
@@ -96,7 +96,7 @@ describe('work that begins in turn', () => {
     return { turn, order, ends, progress, all };
   }
 
-  it('counts as long as it makes progress, and lets the next begin else', async () => {
+  it('keeps its turn as long as it makes progress, and otherwise lets the next work begin', async () => {
     const { order, ends, progress, all } = begun();
     for (let minute = 0; minute < 10; minute += 1) {
       await vi.advanceTimersByTimeAsync(29_000);

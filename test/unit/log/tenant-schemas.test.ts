@@ -14,7 +14,7 @@ function schemasWith({ lost = [], unknown = [] }: { lost?: number[]; unknown?: n
   return schemas;
 }
 
-it('the schemas of a tenant forbid to publish while one of them is lost, and name that one', () => {
+it('a tenant publishes nothing while one of its schemas is lost, and the error names the schema', () => {
   expect(() => schemasWith({}).requireNoneLost()).not.toThrow();
   const schemas = schemasWith({ lost: [9] });
   expect(() => schemas.requireNoneLost()).toThrow(

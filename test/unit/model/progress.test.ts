@@ -4,7 +4,7 @@ import { outdatesIndex, withOffsets, type Progress } from '../../../src/model/pr
 
 const at = (offsets: Progress['offsets']) => madeProgress({ offsets });
 
-it('a topic that starts again outdates an index, one that advances does not', () => {
+it('an index is out of date if one of its topics starts again, but not if the topic grows', () => {
   const before = at({ 'p.t.users/0': 7, 'p.t.users/1': 2 });
   expect(outdatesIndex(before, at({ 'p.t.users/1': 2 }))).toBe(true);
   expect(outdatesIndex(before, at({ 'p.t.users/0': 6, 'p.t.users/1': 2 }))).toBe(true);
@@ -23,7 +23,7 @@ it('a life of a topic begins with its first record, and ends when its records ar
   expect(lifeAfter({ ...next, lifeId: 'first' }, others)).toBeNull();
 });
 
-it('a changed mapping outdates an index, in either direction', () => {
+it('an index is out of date if the mapping changed, whether it became newer or older', () => {
   const [none, one] = [at({}), { ...at({}), mapping: 'one' }];
   expect([outdatesIndex(none, one), outdatesIndex(one, none), outdatesIndex(one, one)]).toEqual([
     true,

@@ -49,7 +49,7 @@ it('the recorded checksums name every part that pom.xml fetches', async () => {
   expect(Object.entries(sums).filter(([, part]) => part.size === 0)).toEqual([]);
 });
 
-it('the workflow tries every ground each week', async () => {
+it('the weekly workflow runs the tests on every ground', async () => {
   const workflow = await readFile(join(CHECKOUT, '.github/workflows/checks.yml'), 'utf8');
   const [, listed = ''] = /^ +ground: \[(.+)\]$/m.exec(workflow) ?? [];
   expect(listed.split(', ')).toEqual(Object.keys(grounds));

@@ -84,7 +84,7 @@ it('a failed session is told as its cause alone, which does not end what was tol
   expect([told(0, ...opened), told(2), told(1)].flat()).toEqual(['over kafka: Kafka can be used again']);
 });
 
-it('a tenant that is starting ends nothing, because it is not known yet what needs a person', () => {
+it('while a tenant starts, no notice ends, because it is not known yet what needs a person', () => {
   told(0, hold(7, START_MS));
   told(2);
   world.board.change({ added: [], changed: ['north'], removed: [] });

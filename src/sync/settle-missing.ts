@@ -1,0 +1,103 @@
+import { localDate } from '../core/daily-time.ts';
+import type { ScanEvidence } from '../core/deletions/evidence.ts';
+import { Verdicts, type SyncVerdict } from '../core/deletions/verdicts.ts';
+import { isOtherOnHold } from '../core/deletions/waiting-list.ts';
+import { hasSeen } from '../table/active-sync.ts';
+import type { Settlement } from '../table/deletions.ts';
+import type { FoundKeys, Table } from '../table/table.ts';
+import type { MirroredCollection, RunningSync } from './sync.ts';
+
+/**
+ * What a full sync proves. `notFound`: number of published rows that it did not find, those to be removed included.
+ * `settlement`: what has become of the missing rows; null: the sync settled nothing.
+ */
+type FullSyncEnd = SyncVerdict & { readonly notFound: number; readonly settlement: Settlement | null };
+
+/** Settles what a full sync missed, and stages the removals. Rows that wait are remembered after its last commit. */
+export async function settleMissing(run: RunningSync, scans: readonly ScanEvidence[]): Promise<FullSyncEnd> {
+  const { own, sync, reading } = run;
+  const verdicts = new Verdicts(scans, reading.scopes, (key) => own.source.scopeOf(key));
+  // One task of the writer, so that no other sync sees a row between the search for missing rows and their settlement.
+  const end = await own.writer.read((table) => findAndSettle(run, verdicts, table));
+  sync.stats.rowsNotFound = end.notFound - (end.settlement?.remove.length ?? 0);
+  if (end.settlement !== null) await stageRemovals(run, end.settlement);
+  return end;
+}
+
+async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table): Promise<FullSyncEnd> {
+  const { own, sync, options, becameEmpty } = run;
+  const { tenant, deletions, settings } = own;
+  const { unseen, inDoubt } = await findUnseen(run, verdicts, table);
+  const notFound = unseen.count + inDoubt + becameEmpty.size;
+  const foreign = notFound > 0 ? foreignBeside(own) : null;
+  if (foreign !== null) return { whyInconclusive: foreign, short: null, notFound, settlement: null };
+  const atMs = tenant.runtime.now();
+  const day = localDate(atMs, settings.fullSync.timeZone);
+  const known = knownBefore(run, day);
+  const verdict = verdicts.ofSync({ unseen: unseen.keys, known });
+  if (!verdicts.provesAnything(deletions.isListLost)) return { ...verdict, notFound, settlement: null };
+  const settlement = deletions.settle({
+    syncId: sync.stats.syncId,
+    atMs,
+    day,
+    wasSeen: (key) => hasSeen(sync, 'rows', key) && !becameEmpty.has(key),
+    counts: verdicts.counts,
+    // An unseen row of a short scope is not missed: it only helps to decide whether the sync is complete.
+    missed: [...unseen.keys, ...becameEmpty.keys()].filter(verdicts.counts),
+    unlisted: unseen.count - unseen.keys.length,
+    missesNeeded: verdicts.missesNeeded,
+    isOtherOnHold: isOtherOnHoldBeside(own),
+    short: verdict.short && { ...verdict.short, isCovered: verdict.whyInconclusive === null },
+    approved: options.approved ?? null,
+    known,
+    limits: tenant.guard,
+    confirmAtMs: options.confirming === true ? null : atMs + tenant.confirmAfterMs,
+    confirmsAll: verdict.short !== null || run.answers.mayHaveMore,
+  });
+  return { ...verdict, notFound, settlement };
+}
+
+/** The rows that the sync did not see, of complete and of short scopes. `inDoubt`: the number of those of other scopes. */
+async function findUnseen({ sync, becameEmpty }: RunningSync, verdicts: Verdicts, table: Table) {
+  const { counts, isShort } = verdicts;
+  const find = (test: (key: string) => boolean): Promise<FoundKeys> =>
+    table.unseen('rows', sync, (key) => !becameEmpty.has(key) && test(key));
+  const inDoubt = verdicts.hasDoubt ? (await find((key) => !counts(key) && !isShort(key))).count : 0;
+  return { unseen: await find((key) => counts(key) || isShort(key)), inDoubt };
+}
+
+/**
+ * The number of rows before the sync, for the guard, which adds the removals of the day to it. A value that became empty is
+ * one of these removals, although its row stays published and known: it would count twice. So the removals of the day are
+ * subtracted, if this sync also has values that became empty: the collection then removes rows in this way.
+ */
+function knownBefore({ own, knownRowsBefore, becameEmpty }: RunningSync, day: string): number {
+  if (becameEmpty.size === 0) return knownRowsBefore;
+  return Math.max(0, knownRowsBefore - own.deletions.removedOn(day));
+}
+
+/** While the rows of another collection may be another tenant's, a row that the hub does not show proves nothing. */
+function foreignBeside(own: MirroredCollection): string | null {
+  const [foreign] = [...own.all].find(([, each]) => each !== own && each.deletions.isForeign) ?? [];
+  return foreign === undefined
+    ? null
+    : `the hub may be another tenant's: it shows hardly any published row of ${foreign} (HUB_FOREIGN_DATA)`;
+}
+
+/** Whether another collection's hold keeps the removals of this one. */
+function isOtherOnHoldBeside({ settings, all }: MirroredCollection): boolean {
+  const known = [...all].map(([collection, { deletions }]) => ({
+    collection,
+    onHoldSinceMs: deletions.onHoldSinceMs,
+  }));
+  return isOtherOnHold(settings.name, known);
+}
+
+async function stageRemovals({ own, sync, becameEmpty }: RunningSync, settlement: Settlement): Promise<void> {
+  const { remove, rowsOnHold } = settlement;
+  sync.stats.rowsOnHold = rowsOnHold;
+  const emptied = remove.flatMap((key) => becameEmpty.get(key) ?? []);
+  if (emptied.length > 0) await own.writer.publish(sync, emptied);
+  const gone = remove.filter((key) => !becameEmpty.has(key));
+  await own.writer.remove(sync, 'rows', gone);
+}
