@@ -65,6 +65,6 @@ it('the npm package holds what runs, and works from init to a running mirror wit
   // It names the files that were bundled.
   expect(wrong.stderr).toMatch(/ at chooseFrom \(\S+\/cli\/choose\.ts:\d+:\d+\)/);
   const help = /see rollcall (help \w+)/.exec(wrong.stderr)?.[1] ?? '';
-  const explained = expect.stringMatching(/^### USAGE_INVALID/) as string;
+  const explained = expect.stringMatching(/^USAGE_INVALID\n-+\n/) as string;
   expect([wrong.code, await rollcall(help)]).toMatchObject([2, { code: 0, stdout: explained }]);
 });
