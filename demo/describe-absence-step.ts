@@ -26,7 +26,7 @@ export function describeAbsenceStep(
     `${paintOperation(step.operation, colors)} ${ids.padEnd(WIDEST_IDS)}`,
     step.times,
     ...(classes.some((id) => id !== null) ? [colors.dim(classes.map(nameOf).join(' → '))] : []),
-    ...(step.isOnlyIdKnown ? [colors.dim(`of ${short(previousId ?? '')} the event has only the id`)] : []),
+    ...(step.isOnlyIdKnown ? [colors.dim(`(the hub no longer has version ${short(previousId ?? '')})`)] : []),
     ...(step.cause === 'HUB' ? [] : [colors.red(step.cause)]),
     ...(step.mergedInto === null ? [] : [`into ${short(step.mergedInto)}`]),
   ];

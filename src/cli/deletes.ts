@@ -160,6 +160,8 @@ function incompleteOf({ collections }: Waiting) {
 }
 
 const MOST_SHOWN = 10;
+/** How often the owner is asked to approve, if the list changes meanwhile. */
+const ATTEMPTS = 3;
 
 /** Prints what each approval would remove, and what to do. */
 function show(output: Output, tenantId: string, parted: Parted): void {
@@ -217,23 +219,12 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   const person = personHere(flags.reason);
   const digests = [...new Set(verb.args)];
   await using assembly = quietAssembly(config);
-  const known = (await readLogs(assembly, [tenant], signal)).get(tenant.id);
-  const parted = await readParts(assembly, tenant, { known, signal });
-  const refusal = approvalRefused(tenant.id, parted);
-  if (refusal !== null) throw refusal;
-  const chosen = parted.parts.filter(({ digest }) => digests.includes(digest));
-  const outcome: ApproveOutcome =
-    chosen.length < digests.length
-      ? { isSame: false, collections: [], waiting: parted.rows }
-      : await asOwner(assembly, {
-          tenantId: tenant.id,
-          request: APPROVE,
-          parameters: { parts: chosen.map((part) => requestFor(part, parted)), person },
-          output,
-          signal,
-        });
-  output.data({ digests, ...outcome });
+  let outcome = await ask();
+  // Between our reading of the list and the owner's, a sync may have changed other parts of it.
+  for (let again = 1; outcome.isListed && !outcome.isSame && again < ATTEMPTS; again += 1)
+    outcome = await ask();
   const { isSame, collections, waiting } = outcome;
+  output.data({ digests, isSame, collections, waiting });
   if (isSame) showApproved(output, outcome);
   else if (waiting === 0) output.line('no row is on hold');
   else
@@ -244,6 +235,24 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
     hasFailed: collections.some((each) => each.outcome !== 'done'),
     needsPerson: waiting > 0,
   });
+
+  async function ask(): Promise<ApproveOutcome & { readonly isListed: boolean }> {
+    const known = (await readLogs(assembly, [tenant], signal)).get(tenant.id);
+    const parted = await readParts(assembly, tenant, { known, signal });
+    const refusal = approvalRefused(tenant.id, parted);
+    if (refusal !== null) throw refusal;
+    const chosen = parted.parts.filter(({ digest }) => digests.includes(digest));
+    if (chosen.length < digests.length)
+      return { isListed: false, isSame: false, collections: [], waiting: parted.rows };
+    const asked = await asOwner(assembly, {
+      tenantId: tenant.id,
+      request: APPROVE,
+      parameters: { parts: chosen.map((part) => requestFor(part, parted)), person },
+      output,
+      signal,
+    });
+    return { isListed: true, ...asked };
+  }
 }
 
 function showApproved(output: Output, { collections, waiting }: ApproveOutcome): void {

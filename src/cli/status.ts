@@ -31,7 +31,7 @@ export function command(): Command {
     .addHelpText(
       'after',
       `
-The first line of each tenant says whether its copy is complete and fresh. "up to 1 min ago": every change at the hub before
+The first line of each tenant says whether its copy is complete and fresh. "up to 5 min ago": every change at the hub before
 that is published. "not complete": the topics lack rows, or have rows that should be gone; "not fresh": changes are missing.
 During a first load it says how many rows have been read, of how many.
 

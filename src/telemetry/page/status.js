@@ -179,12 +179,12 @@ const COLUMNS = [
   'rejects',
   'complete up to',
   'in Kafka',
-  'at the hub',
+  'at last full sync',
   'last full sync',
 ];
 
 const LEGEND =
-  'on hold: rows whose removal needs a decision · rejects: rows that cannot be read ("rollcall tail rejects --to-end" says why) · complete up to: all older changes are published · in Kafka: rows in the topic now · at the hub: rows in the last full sync · derived: made from the collection above';
+  'on hold: rows whose removal needs a decision · rejects: rows that cannot be read ("rollcall tail rejects --to-end" says why) · complete up to: all older changes are published (a new one may wait for as long as incremental syncs overlap, 5 min by default) · in Kafka: rows in the topic now · at last full sync: rows that it found at the hub · derived: made from the collection above';
 
 /** A derived collection stands below its source. */
 function table({ tenant, collections }, nowMs) {
