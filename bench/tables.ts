@@ -25,7 +25,7 @@ const LINE_HEADINGS = [
   'median (least–most)',
   'target',
   'stretch',
-  '',
+  'result',
   'records',
   'rows, rounds, load',
 ];
@@ -140,9 +140,12 @@ function linesForDocs(lines: readonly LineResult[]): string {
       const isRest = group > 0 && group === groups.length - 1;
       return `${numbers} for ${isRest ? 'the others' : of.map(({ name }) => name).join(', ')}`;
     });
-  const short = cells.map(([title = '', value = '', target = '', , verdict = '']) =>
-    [title, value].concat(verdict === '' ? target : `${target}: ${verdict}`),
-  );
+  const short = cells.map(([title = '', value = '', target = '', , result = '']) => [
+    title,
+    value,
+    target,
+    result,
+  ]);
   return `${markdownTable(short)}\nNumber of rows, number of rounds and load of the machine: ${conditions.join('; ')}.\n`;
 }
 

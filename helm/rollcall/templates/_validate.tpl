@@ -57,6 +57,9 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- $found = append $found $path -}}
 {{- end -}}
 {{- end -}}
+{{- if regexMatch "^https://hooks\\.slack\\.com/[^$]*$" (dig "notify" "url" "" $config) -}}
+{{- $found = append $found "config.notify.url" -}}
+{{- end -}}
 {{- $redisUrl := dig "redis" "url" "" $config -}}
 {{- if and (contains "@" $redisUrl) (not (contains "${" $redisUrl)) -}}
 {{- $found = append $found "config.redis.url (the password in it)" -}}

@@ -100,7 +100,15 @@ it.each(['README.md', 'CONTRIBUTING.md'])('%s names only scripts of package.json
 });
 
 it('what "rollcall help" prints names only topics of help that exist', () => {
-  const asked = new Set([...TENANT_PARTS, 'stop', 'runbooks', 'operations', 'decide', 'contract']);
+  const asked = new Set([
+    ...TENANT_PARTS,
+    'stop',
+    'decision',
+    'runbooks',
+    'operations',
+    'decide',
+    'contract',
+  ]);
   for (const topic of asked)
     for (const [, next = ''] of pageOn(topic).matchAll(/rollcall help ([\w#-]+)/g)) asked.add(next);
   expect(asked.size).toBeGreaterThan(40);
