@@ -153,13 +153,18 @@ function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean = () => 
   // A file that is not YAML has no value, and the schema's problems would be noise.
   if (file.value === undefined && ofText.length > 0) return { problems: ofText, result: null };
   const result = configSchema.safeParse(file.value, { error: describeIssue });
-  const found = [
+  const found: Problem[] = [
     ...(result.success ? [] : problemsOf(result.error.issues, { ...file, schema: configJsonSchema() })),
     ...crossCheck(file.value).map(({ path, message }) => ({ path, message, line: file.lineOf(path) })),
   ];
-  // A value that could not be filled in has its problem already.
+  // A value that could not be filled in has its problem already, and none that matters if its key is unknown.
   const unfilled = new Set(file.problems.map(({ path }) => formatPath(path)));
-  const problems = [...ofText, ...found.filter(({ path }) => !unfilled.has(formatPath(path)))];
+  const unknown = new Set(found.filter((each) => each.isUnknownKey).map(({ path }) => formatPath(path)));
+  const isUnknown = (path: KeyPath) => path.some((_, at) => unknown.has(formatPath(path.slice(0, at + 1))));
+  const problems = [
+    ...ofText.filter(({ path }) => !isUnknown(path)),
+    ...found.filter(({ path, isUnknownKey }) => isUnknownKey || !unfilled.has(formatPath(path))),
+  ];
   return { problems, result };
 }
 

@@ -166,7 +166,7 @@ function kafkaFindings({ ssl, sasl }: Written): Finding[] {
 function redisFindings({ url, sentinel, cluster, ssl }: Written): Finding[] {
   const findings = certificateFindings(mapOf(ssl), ['redis', 'ssl']);
   const isCluster = cluster === true || cluster === 'true';
-  if (!isCluster && sentinel === undefined && String(url).includes(','))
+  if (!isCluster && sentinel === undefined && typeof url === 'string' && url.includes(','))
     findings.push({
       path: ['redis', 'url'],
       message: 'names several servers: set redis.sentinel if they are Sentinels, or redis.cluster: true',

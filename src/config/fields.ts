@@ -122,12 +122,12 @@ export function addresses(...schemes: readonly string[]) {
     const [, scheme = '', hosts = '', path = ''] = /^(\w+:\/\/)([^/]*)(.*)$/.exec(value) ?? [];
     const problems = hosts.split(',').map((host) => urlProblem(scheme + host + path, schemes));
     return problems.find((problem) => problem !== null) ?? null;
-  });
+  }, `must be text; write several hosts in one address: ${schemes[0]}//a:6379,b:6379`);
 }
 
-function checkedAddress(problemOf: (value: string) => string | null) {
+function checkedAddress(problemOf: (value: string) => string | null, isNoText = 'must be text') {
   return z
-    .string({ error: 'must be text' })
+    .string({ error: isNoText })
     .superRefine((value, context) => {
       const problem = problemOf(value);
       if (problem !== null) context.addIssue({ code: 'custom', message: problem });

@@ -10,6 +10,8 @@ export interface Problem {
   readonly message: string;
   /** Counts from 1; null if unknown. */
   readonly line: number | null;
+  /** No value can correct it. */
+  readonly isUnknownKey?: true;
 }
 
 /** What to do without a configuration, or with an empty one. */

@@ -91,7 +91,7 @@ const sasl = z.preprocess((written) => {
 export const kafka = z
   .strictObject({
     brokers: z
-      .array(text().regex(/^[^\s/,@]+:\d{1,5}$/, { error: 'must be host:port' }))
+      .array(text().regex(/^[^\s/,@]+:\d{1,5}$/, { error: 'must be host:port; several: [a:9092, b:9092]' }))
       .min(1, { error: 'names no broker' })
       .describe('Bootstrap brokers, host:port.'),
     topicPrefix: text(100)

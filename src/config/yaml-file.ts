@@ -32,7 +32,11 @@ export function readYaml(text: string, sources: YamlSources): YamlFile {
   } catch {
     return broken('cannot be read as YAML');
   }
-  const syntax = [...document.errors, ...document.warnings];
+  const errors = [...document.errors, ...document.warnings];
+  // A key of several lines is mostly a value and, in the next line, a key that is indented further.
+  const ofLines = errors.filter(({ code }) => code === 'MULTILINE_IMPLICIT_KEY');
+  const places = new Set(ofLines.map(({ pos }) => pos[0]));
+  const syntax = errors.filter(({ code, pos }) => code !== 'BLOCK_AS_IMPLICIT_KEY' || !places.has(pos[0]));
   if (syntax.length > 0) {
     // Only the first ones, since the others are mostly their consequences.
     const problems = syntax.slice(0, 3).map((error) => syntaxProblem(error, text, lines));
@@ -108,19 +112,23 @@ const PLAIN_WORDS: Partial<Record<ErrorCode, string>> = {
   BAD_SCALAR_START: 'the value begins with a character that needs quotes around the value',
   BLOCK_AS_IMPLICIT_KEY: 'the value contains ": ", which needs quotes around the value',
   DUPLICATE_KEY: 'the same key stands above already',
-  MISSING_CHAR: 'a colon, a quote or a bracket is missing here or above',
-  MULTILINE_IMPLICIT_KEY: 'a colon and a space are missing after the key',
+  MISSING_CHAR: 'a colon, a quote or a bracket is missing here or above, or the indentation is wrong',
+  MULTILINE_IMPLICIT_KEY:
+    'a colon and a space are missing after the key, or the indentation of this line or of the next one is wrong',
   MULTIPLE_DOCS: '"---" begins a second document; only one is read',
   TAB_AS_INDENT: 'a tab indents the line; use spaces',
   UNEXPECTED_TOKEN: 'a part of the line stands where nothing may follow; does the value need quotes?',
 };
 
-/** The parser's message, and all of the line but its key, may hold a secret. */
+/**
+ * The parser's message, and all of the line but its key, may hold a secret. The indentation is shown, because it may be the
+ * mistake.
+ */
 function syntaxProblem({ code, pos }: YAMLError, text: string, lines: LineCounter): Problem {
   const { line, col } = lines.linePos(pos[0]);
   const what = PLAIN_WORDS[code] ?? code.toLowerCase().replaceAll('_', ' ');
   const [key] = /^\s*(?:- )?[A-Za-z][A-Za-z-]{0,40}:/.exec(text.split('\n')[line - 1] ?? '') ?? [];
-  const shown = key === undefined ? '' : `\n    ${line} | ${key.trim()} …`;
+  const shown = key === undefined ? '' : `\n    ${line} | ${key} …`;
   return { path: [], message: `is not YAML: ${what} (column ${col})${shown}`, line };
 }
 

@@ -52,6 +52,40 @@ describe('a problem', () => {
     expect(`${refusalOf(yamlWith(parts))}\n`).toContain(message);
   });
 
+  it.each([
+    [
+      'redis: { url: "redis://h", pasword: "${X}" }',
+      'redis.pasword is not a known key; did you mean password?',
+    ],
+    ['notify: { url: "https://h", tokn: "${X}" }', 'notify.tokn is not a known key; did you mean token?'],
+    ['notfy: { url: "${X}" }', 'notfy is not a known key; did you mean notify?'],
+    ['http: { prt: "${file:/x}" }', 'http.prt is not a known key; did you mean port?'],
+  ])(
+    'that is a mistyped key is reported in place of a value that cannot be filled in: %s',
+    (root, message) => {
+      const yaml = yamlWith({ root });
+      for (const attempt of [
+        () => load(yaml),
+        () => checkText({ path: 'rollcall.yaml', readFile: () => yaml }),
+      ])
+        expect(refusal(attempt).message).toBe(`rollcall.yaml: line 11: ${message}`);
+    },
+  );
+
+  it.each([
+    ['pasword', 'is not a known key; did you mean password?'],
+    ['clientSecret', 'belongs to the mechanism oauthbearer, not to the one that is set'],
+  ])('that is a key of no log-in by password is found whatever its value: %s', (key, message) => {
+    const kafka = `sasl: { mechanism: plain, username: u, ${key}: "\${X}" }`;
+    expect(refusalOf(yamlWith({ kafka }))).toContain(`kafka.sasl.${key} ${message}`);
+  });
+
+  it('of a list in place of an address of Redis is reported once, with what to write', () => {
+    expect(refusalOf(yamlWith({ root: 'redis: { url: ["redis://a", "redis://b"] }' }))).toBe(
+      'rollcall.yaml: line 11: redis.url must be text; write several hosts in one address: redis://a:6379,b:6379',
+    );
+  });
+
   it('names all that a missing section needs at once', () => {
     const message = refusalOf('tenants: [{ id: north }]\nkafka: { sasl: { mechanism: plain } }');
     for (const line of [
@@ -156,7 +190,7 @@ describe('a problem', () => {
     ['https://hub.example/north/', 'ftp://hub.example', 'https:// or http://'],
     ['https://hub.example/north/', 'hub.example', 'not an address'],
     ['localhost:9092', 'kafka://localhost:9092', 'must be host:port'],
-    ['localhost:9092', 'localhost:9092,other:9092', 'must be host:port'],
+    ['localhost:9092', 'localhost:9092,other:9092', 'must be host:port; several: [a:9092, b:9092]'],
   ])('is, in place of %s, the address %s', (address, other, hint) => {
     const path = address === 'localhost:9092' ? 'kafka.brokers[0]' : 'tenants[0].hub.baseUrl';
     const message = refusalOf(yamlWith().replace(address, other));
@@ -166,11 +200,16 @@ describe('a problem', () => {
   it.each([
     ['a quote that does not end', 'a: "b\nc', /line 2: .*a quote or a bracket is missing.*column 2/],
     ['a tab', 'a:\n\tb: 1', /line 2: .*a tab indents the line; use spaces.*column 1/],
-    ['a colon in a value', 'kafka:\n  password: a: b', /": ", which needs quotes.*\n    2 \| password: …$/],
+    ['a colon in a value', 'kafka:\n  password: a: b', /": ", which needs quotes.*\n    2 \|   password: …$/],
     [
       'a colon that lacks',
       'kafka\n  brokers: [x]',
       /line 1: .*a colon and a space are missing after the key/,
+    ],
+    [
+      'a key too far left of the next one, with its indentation and one cause',
+      'a:\n  b:\n    c: 1\n  d: 2\n    e: 3\n',
+      /^\S+: line 4: .*indentation of this line or of the next one is wrong.*\n    4 \|   d: …$/,
     ],
     ['a wrong indentation', 'a:\n  b: 1\n c: 2', /line 3: .*not indented like its neighbours/],
     ['a key that stands twice', 'a: 1\na: 2', /line 2: .*the same key stands above already/],
