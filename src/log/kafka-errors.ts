@@ -9,9 +9,14 @@ import { causesOf, innermost, type KafkaFailure } from './kafka-failure.ts';
  * error of a decoder, may quote their input (invariant 9).
  */
 function reasonOf(failure: KafkaFailure): string {
+  if (NOT_RESOLVED.has(failure.code))
+    return `the host name of a broker cannot be resolved (${failure.message})`;
   if (isOfLibrary(failure) && !isLogin(failure)) return failure.message;
   return systemCode(failure) ?? failure.type ?? `an unexpected error (${failure.name})`;
 }
+
+/** Codes of the system. */
+const NOT_RESOLVED = new Set<unknown>(['ENOTFOUND', 'EAI_AGAIN']);
 
 /** Whether its text is that of kafkajs, or of a `RequestFailure`. */
 function isOfLibrary({ name }: KafkaFailure): boolean {
@@ -211,7 +216,7 @@ function explanationOf(failure: KafkaFailure): Explanation {
       ? 'Check kafka.ssl.cert and key: the brokers do not take the certificate of this client, or want one.'
       : isUntrusted(failure.code)
         ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to their authority.'
-        : 'Check kafka.brokers, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',
+        : 'Check kafka.brokers, that DNS knows the host names, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',
   };
 }
 

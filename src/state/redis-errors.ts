@@ -121,7 +121,7 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
   return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} does not answer: ${trouble}`, {
     remedy: isUntrusted(trouble)
       ? 'Use host names that are in the certificate of Redis, or set redis.ssl.serverName; set redis.ssl.ca to its authority.'
-      : 'Check that Redis runs and is reachable from here, and check redis.url (rediss:// if Redis uses TLS) and redis.ssl.',
+      : 'Check that Redis runs and is reachable from here, that DNS knows its host name, and check redis.url (rediss:// if Redis uses TLS) and redis.ssl.',
   });
 }
 
@@ -134,25 +134,27 @@ function explainSentinelError({ message }: Error, address: string): RollcallErro
   return what === undefined || remedy === undefined
     ? new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} cannot be found: no Sentinel answers`, {
         remedy:
-          'Check that the Sentinels run, and check redis.url (rediss:// if Redis and Sentinels use TLS) and redis.ssl.',
+          'Check that the Sentinels run and that DNS knows their host names, and check redis.url (rediss:// if Redis and Sentinels use TLS) and redis.ssl.',
       })
     : new RollcallError('INDEX_REFUSED', `Redis at ${address} cannot be found: ${what}`, { remedy });
 }
 
 /** How the client's texts begin, with a wording for people who do not know the client. No decision depends on them. */
 const CLIENT_TEXTS: readonly (readonly [start: string, wording: string])[] = [
+  ['getaddrinfo ', 'its host name cannot be resolved'],
   ['no connection in time', 'no connection in time'],
   ['Command timed out', 'no reply in time'],
   ['Socket timeout', 'no reply in time'],
   ['Reached the max retries', 'the connection broke'],
   ["Stream isn't writeable", 'the connection is down'],
-  ['Connection is closed', 'the connection broke'],
+  // A Cluster's client says only this of a host name that cannot be resolved.
+  ['Connection is closed', 'there is no connection'],
   ["Cluster isn't ready", 'no node of the Cluster is known'],
   ['Unknown RESP type', 'the server there is not Redis'],
 ];
 
-/** Returns a system error's code if there is one, and no text of the other side. */
+/** Returns a wording of this file, or else a system error's code, and no text of the other side. */
 function troubleOf(error: unknown): string {
   const known = CLIENT_TEXTS.find(([start]) => error instanceof Error && error.message.startsWith(start));
-  return systemCode(error) ?? known?.[1] ?? 'unknown error';
+  return known?.[1] ?? systemCode(error) ?? 'unknown error';
 }

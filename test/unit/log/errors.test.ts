@@ -55,6 +55,16 @@ it('text of kafkajs itself stays readable', () => {
   expect(kafkaError(error, 'reading').message).toContain('Connection timeout');
 });
 
+it('a host name of a broker that cannot be resolved is named as the cause, with DNS to check', () => {
+  const text = 'Connection error: getaddrinfo ENOTFOUND a';
+  const error = Object.assign(new Error(text), { name: 'KafkaJSConnectionError', code: 'ENOTFOUND' });
+  expect(kafkaError(error, 'connecting')).toMatchObject({
+    code: 'KAFKA_UNREACHABLE',
+    message: `Kafka failed while connecting: the host name of a broker cannot be resolved (${text})`,
+    remedy: expect.stringContaining('DNS') as string,
+  });
+});
+
 it('a replication factor above the number of brokers is named with its setting', () => {
   const failure = new RequestFailure('refused', {
     type: 'INVALID_REPLICATION_FACTOR',

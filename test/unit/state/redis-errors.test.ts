@@ -49,6 +49,13 @@ it.each([
   expect(shown).not.toMatch(/kari|0101|a key of a row/i);
 });
 
+it('a host name of Redis that cannot be resolved is named as the cause, with DNS to check', () => {
+  const message = 'Redis at a:1 does not answer: its host name cannot be resolved';
+  const error = explainRedisError(coded('ENOTFOUND', 'getaddrinfo ENOTFOUND a'), 'a:1');
+  expect(error).toMatchObject({ code: 'INDEX_UNREACHABLE', message });
+  expect(error.remedy).toContain('DNS');
+});
+
 const refused = coded('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1');
 it.each([refused, new AggregateError([refused])])(
   'a refused connection to Redis is transient, and its error says where nothing listens and what to check',
