@@ -2,12 +2,17 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { checkText, enabledCollections, type WrittenConfig } from '../config.ts';
 import { ENCRYPT, secretsInClear, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
+import { listOf, mapOf } from '../config/problem.ts';
+import { didYouMean } from '../core/did-you-mean.ts';
 import { countOf, printable } from '../core/words.ts';
+import { hasCode } from '../errors.ts';
+import { readSchemaFiles } from '../log/registry/schema-files.ts';
+import { isCollectionName } from '../model/collections.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { topicsOf } from '../session/started-tenant.ts';
+import { topicsOf, typedFields } from '../session/started-tenant.ts';
 import { checkHub } from './check/check-hub.ts';
 import { checkKafka, checkRedis, checkRegistry } from './check/check-services.ts';
-import { findingsOf, ok, warning, type Finding, type Probe } from './check/finding.ts';
+import { failureOf, findingsOf, ok, warning, type Finding, type Probe } from './check/finding.ts';
 import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
@@ -25,40 +30,71 @@ export function command(): Command {
     )
     .option('--tenant <id>', "check only this tenant's hub, topics and schemas")
     .option('--offline', 'check only the file: contact no service; variables need no values')
+    .option('--strict', 'let each warning (!) count as a failure')
     .addHelpText(
       'after',
       `
-  ✓ right   ! works, but you should know   ✗ must be fixed
+  ✓ right   - not checked   ! works, but you should know   ✗ must be fixed
 
 --offline is for a pipeline that has no secrets and reaches no service. It lists the variables and files that the
 configuration needs, whether they exist or not. Their values are not checked.
+--json prints {"ok": …, "findings": […]}, also for a configuration with mistakes.
 
-Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistakes (all of them are listed).`,
+Exit codes: 0 nothing failed; 1 something failed (with --strict: or a warning); 2 the configuration has mistakes (all are listed).`,
     )
     .action(verbAction(check));
 }
 
 const MARKS = {
   ok: { mark: '✓', color: 'green' },
+  unchecked: { mark: '-', color: 'dim' },
   warning: { mark: '!', color: 'yellow' },
   failure: { mark: '✗', color: 'red' },
 } as const;
 
-async function check(verb: Verb<Scope & { readonly offline?: boolean }>): Promise<number> {
-  const { configPath, signal, flags } = verb;
-  if (flags.offline === true) {
-    const written = checkText({ path: configPath, readFile: (path) => readFileSync(path, 'utf8') });
-    return report(verb, [{ title: 'Configuration', findings: () => findingsOfText(configPath, written) }]);
+type CheckVerb = Verb<Scope & { readonly offline?: boolean; readonly strict?: boolean }>;
+
+async function check(verb: CheckVerb): Promise<number> {
+  const { configPath, signal, flags, output } = verb;
+  try {
+    if (flags.offline === true) {
+      const written = checkText({ path: configPath, readFile: (path) => readFileSync(path, 'utf8') });
+      const findings = () => findingsOfText(configPath, written);
+      return await report(verb, [{ title: 'Configuration', findings }]);
+    }
+    await using assembly = quietAssembly(verb.loadConfig());
+    return await report(verb, probesOf(assembly, { tenant: flags.tenant, configPath, signal }));
+  } catch (error) {
+    if (hasCode(error, 'CONFIG_INVALID'))
+      output.data({ ok: false, findings: [{ section: 'Configuration', ...failureOf(configPath, error) }] });
+    throw error;
   }
-  await using assembly = quietAssembly(verb.loadConfig());
-  return await report(verb, probesOf(assembly, { tenant: flags.tenant, configPath, signal }));
 }
 
 async function* findingsOfText(configPath: string, { needs, value }: WrittenConfig): AsyncGenerator<Finding> {
   yield ok(configPath, 'no mistake in the file; nothing else was looked at');
-  for (const need of needs) yield ok('needs', need);
+  for (const need of needs) yield { level: 'unchecked', subject: 'needs', text: need };
   yield* inClear(configPath, value);
+  yield* mistypedFields(value);
 }
+
+/** Warns of fields whose names are nearly those of the specification. The hub may have them all the same. */
+function* mistypedFields(value: object): Generator<Finding> {
+  for (const [at, tenant] of listOf(mapOf(value)['tenants']).entries())
+    for (const [name, settings] of Object.entries(mapOf(mapOf(tenant)['collections']))) {
+      // The configuration itself names the fields of lessons.
+      if (!isCollectionName(name) || name === 'schedules') continue;
+      const known = typedFields(readSchemaFiles(), name);
+      for (const kind of ['drop', 'pseudonymise', 'ignore'])
+        for (const field of listOf(mapOf(settings)[kind]).map(String)) {
+          const hint = known.includes(field) ? '' : didYouMean(field, known);
+          const path = `tenants[${at}].collections.${name}.${kind}`;
+          if (hint !== '') yield warning(path, `the specification has no ${field}${hint}`, MISTYPED_REMEDY);
+        }
+    }
+}
+
+const MISTYPED_REMEDY = 'Correct the name, unless the hub has a field of this name.';
 
 const IN_CLEAR_REMEDY =
   'Write ${NAME} for an environment variable, or ${file:/path} for a file. Change the secret if others could read this file.';
@@ -73,7 +109,7 @@ function inClear(configPath: string, config: object): readonly Finding[] {
 }
 
 /** Prints what the probes find, and returns the exit code. */
-async function report({ output, signal }: Verb, probes: readonly Probe[]): Promise<number> {
+async function report({ output, signal, flags }: CheckVerb, probes: readonly Probe[]): Promise<number> {
   const { colors } = output;
   const all: (Finding & { section: string; tenant?: string })[] = [];
   for (let at = 0; at < probes.length; at += AT_ONCE) {
@@ -89,11 +125,13 @@ async function report({ output, signal }: Verb, probes: readonly Probe[]): Promi
       for (const each of findings) all.push({ section, ...(tenant && { tenant }), ...each });
     }
   }
-  const failed = all.filter(({ level }) => level === 'failure').length;
+  const failing = flags.strict === true ? ['failure', 'warning'] : ['failure'];
+  const failed = all.filter(({ level }) => failing.includes(level)).length;
+  const checks = countOf(all.filter(({ level }) => level !== 'unchecked').length, 'check');
   output.line(
     failed > 0
-      ? colors.red(`✗ ${failed} of ${countOf(all.length, 'check')} failed`)
-      : colors.green(`✓ ${countOf(all.length, 'check')}, nothing failed`),
+      ? colors.red(`✗ ${failed} of ${checks} failed${flags.strict === true ? ', with the warnings' : ''}`)
+      : colors.green(`✓ ${checks}, nothing failed`),
   );
   output.data({ ok: failed === 0, findings: all });
   return exitCode({ hasFailed: failed > 0 });

@@ -26,7 +26,7 @@ export function command(): Command {
     .option('--tenant <id>', 'only this tenant')
     .option(
       '--wrong',
-      'only what is wrong: the tenants that are not well, and their collections in which something is wrong',
+      'only what is wrong: the tenants that are not well or have a setting that does nothing, and their collections in which something is wrong',
     )
     .addHelpText(
       'after',
@@ -69,7 +69,10 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
         heard[at]?.health ?? fromLog(tenant, { ...heard[at], known: logs?.get(tenant.id) ?? null, nowMs }),
     ),
   );
-  const shown = tenants.filter(({ state }) => !flags.wrong || state !== 'well');
+  const shown = tenants.filter(
+    ({ state, collections }) =>
+      !flags.wrong || state !== 'well' || collections.some(({ unmet }) => unmet.length > 0),
+  );
   const isBrief = shown.length > MOST_IN_DETAIL;
   if (wanted.length > 1) output.line(`${summary}\n`);
   for (const each of shown) {

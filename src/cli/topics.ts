@@ -125,8 +125,13 @@ function printFor({ output, loadConfig, flags: { tenant, cluster } }: Verb<ListF
       .trimEnd(),
   );
   output.data(resources);
+  if (UNKNOWN_TO_STRIMZI.has(config.kafka.sasl?.mechanism)) output.note(NO_LOG_IN);
   return exitCode({});
 }
+
+const UNKNOWN_TO_STRIMZI = new Set<unknown>(['plain', 'scram-sha-256', 'aws-msk-iam']);
+const NO_LOG_IN =
+  'The KafkaUser has no authentication, because Strimzi offers none for the mechanism of kafka.sasl: the KafkaUser only grants rights. Set kafka.sasl.mechanism to scram-sha-512, or make sure that the brokers know this user in another way.';
 
 /** `applies`: first creates missing topics, and corrects settings. */
 async function compareTopics(

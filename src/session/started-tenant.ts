@@ -189,10 +189,13 @@ export function unmetSettingsOf(
   name: CollectionName,
 ): UnmetSettings {
   const ofLessons = Object.values(schedules.fields).map((path) => path.replace(/\..*/, ''));
-  const ofRows = files.get(name)?.fields.map((field) => field.name) ?? [];
-  const known = name === 'schedules' ? ofLessons : ofRows;
-  const ofHub = known.filter((field) => field !== 'additionalFields' && !OWN_FIELDS.has(field));
-  return new UnmetSettings(collections[name], ofHub);
+  return new UnmetSettings(collections[name], name === 'schedules' ? ofLessons : typedFields(files, name));
+}
+
+/** The fields of the specification in the rows of a collection. */
+export function typedFields(files: SchemaFiles, name: CollectionName): readonly string[] {
+  const fields = files.get(name)?.fields.map((field) => field.name) ?? [];
+  return fields.filter((field) => field !== 'additionalFields' && !OWN_FIELDS.has(field));
 }
 
 function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: CollectionName): TenantCollection {

@@ -82,8 +82,11 @@ async function look(asked: Asked, collection: Collection): Promise<Looked> {
   const { name } = collection;
   const unmet = unmetSettingsOf(readSchemaFiles(), asked.tenant, name);
   const looked = await lookAt(asked, collection, unmet);
-  const remedy = UNMET_REMEDY;
-  const [first, ...others] = unmet.sentences.map((sentence) => warning(name, sentence, remedy));
+  // What these settings should keep back is published.
+  const exposing = unmet.ofFields('drop', 'pseudonymise');
+  const [first, ...others] = unmet.sentences.map((sentence) =>
+    (exposing.includes(sentence) ? failure : warning)(name, sentence, UNMET_REMEDY),
+  );
   // An afterschool that the hub does not know says nothing of hub.baseUrl.
   if (first !== undefined && codeOf(looked.error) === 'HUB_NOT_OFFERED')
     return { ...looked, finding: first, unmet: others };

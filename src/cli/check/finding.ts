@@ -3,11 +3,11 @@ import { safeErrorMessage } from '../../telemetry/safe-error.ts';
 
 /** The result of one check. */
 export interface Finding {
-  /** `warning`: it works, but the operator should know. */
-  readonly level: 'ok' | 'warning' | 'failure';
+  /** `unchecked`: only named; `warning`: it works, but the operator should know. */
+  readonly level: 'ok' | 'unchecked' | 'warning' | 'failure';
   readonly subject: string;
   readonly text: string;
-  /** What to do; set unless the level is `ok`. */
+  /** What to do about a warning or a failure. */
   readonly remedy?: string | undefined;
 }
 

@@ -1,7 +1,8 @@
 import { didYouMean } from '../did-you-mean.ts';
 import { isJsonObject } from './raw-json.ts';
 
-const KINDS = ['drop', 'pseudonymise', 'ignore'] as const;
+/** The kind of a field that several have is the last one. */
+const KINDS = ['ignore', 'drop', 'pseudonymise'] as const;
 
 /**
  * Settings of a collection that nothing at the hub fits, and that are therefore probably mistyped: fields that no row
@@ -39,11 +40,15 @@ export class UnmetSettings {
 
   /** What to say of each, as far as rows have been read. */
   get sentences(): readonly string[] {
-    const fields = [...this.#fields].map(
-      ([field, kind]) => `${kind}: no row has the field ${field}${didYouMean(field, this.#known)}`,
-    );
     const parents = [...this.#parents].map((id) => `afterschools: the hub does not know ${id}`);
-    return [...(this.#hasRows ? fields : []), ...parents];
+    return [...this.ofFields('drop', 'pseudonymise'), ...this.ofFields('ignore'), ...parents];
+  }
+
+  /** Those about the fields of these settings. */
+  ofFields(...kinds: readonly string[]): readonly string[] {
+    return [...(this.#hasRows ? this.#fields : [])]
+      .filter(([, kind]) => kinds.includes(kind))
+      .map(([field, kind]) => `${kind}: no row has the field ${field}${didYouMean(field, this.#known)}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, inject, it, vi } from 'vitest';
+import { COLLECTIONS as ALL_COLLECTIONS } from '../../../src/model/collections.ts';
 import { endOffsets, readTopics, withAdmin } from '../support/stack-kafka.ts';
 import { configTextOf, type MirrorOptions } from '../support/mirror.ts';
 import { publishedLines } from '../support/planned.ts';
@@ -264,6 +265,28 @@ describe('check before the first run', async () => {
     const topics = await withAdmin((admin) => admin.listTopics());
     expect(topics.filter((name) => name.startsWith(other.topicPrefix))).toEqual([]);
   });
+});
+
+it('status --wrong shows a tenant that is well, as long as it drops a field that no row has', async () => {
+  await using mistyped = await startTestTenant();
+  const dropping = (field: string) => {
+    const others = ALL_COLLECTIONS.map((name) => [name, { enabled: false }] as const);
+    const collections = { ...Object.fromEntries(others), users: { drop: [field] } };
+    return mistyped.configWith({ tenant: { collections } });
+  };
+  const wrong = async (config: string) => (await rollcall(config, 'status', '--wrong')).stdout;
+  for (const [field, shown] of [
+    ['emial', /all well[^]*! users: drop: no row has the field emial; did you mean email\?\n/],
+    ['email', /^✓ nothing is wrong\n$/],
+  ] as const) {
+    const config = dropping(field);
+    await using owner = await startOwner(config);
+    await vi.waitFor(async () => expect(await wrong(config)).toMatch(shown), {
+      timeout: 60_000,
+      interval: 200,
+    });
+    await owner.stop();
+  }
 });
 
 describe('plan', () => {

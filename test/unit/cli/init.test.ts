@@ -5,7 +5,7 @@ import { afterAll, expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
 import { VERBS } from '../../../src/cli/verbs.ts';
 import { secretsInClear } from '../../../src/config/clear-text.ts';
-import { load } from '../config/config-text.ts';
+import { load, yamlWith } from '../config/config-text.ts';
 
 const TEMPLATE = readFileSync(new URL('../../../src/cli/init/rollcall.yaml', import.meta.url), 'utf8');
 const env = { HUB_ID: 'rollcall', HUB_SECRET: 'hub-secret', KAFKA_PASSWORD: 'broker-secret' };
@@ -32,12 +32,12 @@ it('init writes a configuration that is accepted as it is, and never overwrites 
 
 it('check --offline needs no variable and no service, and warns of what others could read', async () => {
   const path = join(folder, 'offline.yaml');
-  const check = () => run('check', '--offline', '--config', path);
+  const check = (...words: string[]) => run('check', '--offline', '--config', path, ...words);
   writeFileSync(path, TEMPLATE.replace('${HUB_SECRET}', 'geheim').replace('https://hub', 'http://hub'));
   const { code, said } = await check();
   expect(code).toBe(0);
   for (const finding of [
-    /needs +the environment variable HUB_ID$/m,
+    /- +needs +the environment variable HUB_ID$/m,
     /! +encryption +hub.baseUrl http:\/\/hub\S+: credentials or rows cross the network/,
     /! +tenants\[0\]\.hub\.clientSecret +the secret stands in the file in clear text$/m,
   ])
@@ -46,6 +46,54 @@ it('check --offline needs no variable and no service, and warns of what others c
   const refused = await check();
   expect(refused).toEqual({ code: 2, said: expect.stringContaining('did you mean brokers?') });
   expect(said + refused.said).not.toContain('geheim');
+});
+
+it('check --offline warns of a field that is nearly one of the specification, and with --strict fails', async () => {
+  const path = join(folder, 'fields.yaml');
+  const check = (...words: string[]) => run('check', '--offline', '--config', path, ...words);
+  writeFileSync(path, yamlWith({ tenant: 'collections: { users: { drop: [emial, email, shoeSize] } }' }));
+  const { code, said } = await check();
+  expect(code).toBe(0);
+  expect(said).toMatch(/^ +! +tenants\[0\]\.collections\.users\.drop .* no emial; did you mean email\?$/m);
+  expect(said).not.toMatch(/no email|shoeSize/);
+  expect(await check('--strict')).toEqual({
+    code: 1,
+    said: expect.stringMatching(/✗ 1 of \d checks failed/),
+  });
+  writeFileSync(path, yamlWith());
+  expect(await check('--strict')).toMatchObject({ code: 0 });
+});
+
+it('check --json prints the mistakes of a configuration as findings, too', async () => {
+  const path = join(folder, 'json.yaml');
+  writeFileSync(path, yamlWith({ root: 'htpp: {}' }));
+  for (const words of [['--offline'], []]) {
+    const { code, said } = await run('check', '--json', '--config', path, ...words);
+    const [json = ''] = said.split('\n');
+    expect([code, JSON.parse(json)]).toEqual([
+      2,
+      {
+        ok: false,
+        findings: [
+          expect.objectContaining({
+            section: 'Configuration',
+            level: 'failure',
+            text: expect.stringContaining('htpp is not a known key; did you mean http?') as string,
+          }),
+        ],
+      },
+    ]);
+  }
+});
+
+it.each([
+  ['plain', 'the KafkaUser only grants rights'],
+  ['scram-sha-512', ''],
+])('topics list --as strimzi says if its KafkaUser cannot log in: %s', async (mechanism, warning) => {
+  const path = join(folder, 'strimzi.yaml');
+  writeFileSync(path, yamlWith({ kafka: `sasl: { mechanism: ${mechanism}, username: u, password: p }` }));
+  const { code, said } = await run('topics', 'list', '--as', 'strimzi', '--config', path);
+  expect([code, /the KafkaUser only grants rights/.exec(said)?.[0] ?? '']).toEqual([0, warning]);
 });
 
 it('the configuration of init shows no setting that would be refused without its #, and no secret', () => {

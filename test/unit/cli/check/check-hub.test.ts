@@ -10,16 +10,16 @@ import { load, yamlWith } from '../../config/config-text.ts';
 /** Checks a hub that answers for users by this script, and for others by another one. */
 async function check(
   script: Script,
-  options: { tenant?: string; hub?: string | undefined; others?: Script } = {},
+  options: { tenant?: string; hub?: string | undefined; root?: string; others?: Script } = {},
 ): Promise<{ findings: Finding[]; levels: string[]; asked: URL[]; users: Finding | undefined }> {
-  const { tenant: text = 'collections: [users]', hub: settings, others = script } = options;
+  const { tenant: text = 'collections: [users]', hub: settings, root = '', others = script } = options;
   await using server = await serve((request, response) => {
     if (request.path === '/token')
       return sendJson(response, { access_token: 't', token_type: 'Bearer', expires_in: 3600 });
     return (request.path.endsWith('/users') ? script : others)(request, response);
   });
   const [tenant] = load(
-    yamlWith({ tenant: text, ...(settings === undefined ? {} : { hub: settings }) })
+    yamlWith({ tenant: text, root, ...(settings === undefined ? {} : { hub: settings }) })
       .replace('https://hub.example/north/', `${server.origin}/`)
       .replace('https://id.example/token', `${server.origin}/token`),
   ).tenants;
@@ -154,18 +154,26 @@ describe('check of settings', () => {
   const PERSON = list([{ sourcedId: 'a', email: 'x', shoeSize: 41 }]);
 
   it.each([
-    ['drop: [emial]', ['users ok', 'users warning'], /emial; did you mean email\?$/],
+    ['drop: [emial]', ['users ok', 'users failure'], /emial; did you mean email\?$/],
+    ['pseudonymise: [emial]', ['users ok', 'users failure'], /emial; did you mean email\?$/],
+    ['ignore: [emial], drop: [emial]', ['users ok', 'users failure'], /^drop: no row has the field emial/],
     ['ignore: [shoesize]', ['users ok', 'users warning'], /^ignore: no row has the field shoesize$/],
     ['drop: [email, shoeSize]', ['users ok'], /^1 row$/],
-  ])('warns of a field that no row has, and of no other: %s', async (settings, levels, text) => {
-    const others = Object.fromEntries(COLLECTIONS.map((name) => [name, { enabled: name === 'users' }]));
-    const collections = { ...others, users: parse(`{ ${settings} }`) as object };
-    const found = await check(PERSON, { tenant: `collections: ${JSON.stringify(collections)}` });
-    expect([found.levels.slice(1), found.findings.at(-1)?.text]).toEqual([
-      levels,
-      expect.stringMatching(text),
-    ]);
-  });
+  ])(
+    'a field that no row has is a failure where it would be kept back, else a warning: %s',
+    async (settings, levels, text) => {
+      const others = Object.fromEntries(COLLECTIONS.map((name) => [name, { enabled: name === 'users' }]));
+      const collections = { ...others, users: parse(`{ ${settings} }`) as object };
+      const found = await check(PERSON, {
+        tenant: `collections: ${JSON.stringify(collections)}`,
+        root: 'pseudonymise: { key: "a key of sixteen characters" }',
+      });
+      expect([found.levels.slice(1), found.findings.at(-1)?.text]).toEqual([
+        levels,
+        expect.stringMatching(text),
+      ]);
+    },
+  );
 
   it('warns of each afterschool that the hub does not know, and blames no address for it', async () => {
     const script: Script = (request, response) =>
