@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
 import { whyHold, type GuardLimits } from '../core/deletions/guard.ts';
 import { needsReason, partsOf, type Part, type PartRows } from '../core/deletions/parts.ts';
-import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
+import { countOf, formatAge, formatCount, isoOrNull, printable, outOf } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { sourceOf } from '../model/collections.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
@@ -174,7 +174,7 @@ function show(output: Output, tenantId: string, parted: Parted): void {
           `  ${at === 0 ? digest : ''}`,
           school === null ? '-' : printable(school.name ?? school.id),
           each.collection,
-          `${formatCount(each.rows)} of ${formatCount(each.known)}`,
+          outOf(each.rows, each.known),
           formatAge(each.since === null ? null : Date.parse(each.since), Date.now()),
           each.why,
         ]),
@@ -225,7 +225,7 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
     outcome = await ask();
   const { isSame, collections, waiting } = outcome;
   output.data({ digests, isSame, collections, waiting });
-  if (isSame) showApproved(output, outcome);
+  if (isSame) showApproved(output, tenant.id, outcome);
   else if (waiting === 0) output.line('no row is on hold');
   else
     output.note(
@@ -255,7 +255,7 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   }
 }
 
-function showApproved(output: Output, { collections, waiting }: ApproveOutcome): void {
+function showApproved(output: Output, tenantId: string, { collections, waiting }: ApproveOutcome): void {
   output.table(
     ['  collection', 'outcome', 'listed', 'removed', 'came back'],
     collections.map((each) => [
@@ -265,7 +265,10 @@ function showApproved(output: Output, { collections, waiting }: ApproveOutcome):
     ]),
   );
   noteFailures(output, collections);
-  if (waiting > 0) output.note(`! ${countOf(waiting, 'row')} still need a decision\n→ rollcall deletes list`);
+  if (waiting > 0)
+    output.note(
+      `! ${countOf(waiting, 'row')} still need a decision\n→ rollcall deletes list --tenant ${tenantId}`,
+    );
 }
 
 async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<void> {

@@ -7,6 +7,11 @@ export function formatCount(count: number): string {
   return COUNT.format(count);
 }
 
+/** `97 of 7,565`. */
+export function outOf(part: number, all: number): string {
+  return `${formatCount(part)} of ${formatCount(all)}`;
+}
+
 /** `1 row`, `2 rows`, `no rows`. */
 export function countOf(count: number, one: string, many = `${one}s`): string {
   if (count === 0) return `no ${many}`;

@@ -1,5 +1,6 @@
 import { ofLog } from '../core/deletions/missing.ts';
 import { waitingList, type WaitingRows } from '../core/deletions/waiting-list.ts';
+import { outOf } from '../core/words.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { foreignSince, type Progress } from '../model/progress.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
@@ -43,7 +44,9 @@ export async function readWaiting(
       const hasMore = each.isOnHold && (each.isLost || missed > MAX_UNSEEN_KEYS);
       const count = hasMore ? Math.max(each.keys.length, missed) : each.keys.length;
       const isOfNow = !each.isOnHold || count >= missed;
-      const why = isOfNow ? (deletions?.why ?? null) : `${missed - count} of ${missed} missing rows are back`;
+      const why = isOfNow
+        ? (deletions?.why ?? null)
+        : `${outOf(missed - count, missed)} missing rows are back`;
       return Object.assign({}, each, { count, why });
     }),
     rows,

@@ -1,4 +1,4 @@
-import { countOf } from '../words.ts';
+import { countOf, outOf } from '../words.ts';
 
 /** How the scan of one scope ended. A scope is what one scan speaks for: a plain collection, a class, an afterschool, a student. */
 export interface ScanEvidence {
@@ -69,7 +69,7 @@ export interface Shortfall {
 /** Such as `120 of 122 rows came; 2 rows came twice`. */
 export function explainShort({ rows, total, repeated }: Shortfall): string {
   const twice = repeated === 0 ? '' : `; ${countOf(repeated, 'row')} came twice`;
-  return `${rows} of ${total} rows came${twice}`;
+  return `${outOf(rows, total)} rows came${twice}`;
 }
 
 /** The two ways out for a hub that counts more rows than it returns. */

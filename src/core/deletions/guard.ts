@@ -1,3 +1,5 @@
+import { formatCount, outOf } from '../words.ts';
+
 /** Limits above which missing rows need a decision (`deletions.holdAbove`). */
 export interface GuardLimits {
   readonly rows: number;
@@ -38,13 +40,14 @@ export function whyHold(
   limits: GuardLimits,
 ): string | null {
   if (rows.missing === 0) return null;
-  if (rows.missing >= rows.known) return `all of the collection's rows (${rows.known}) are missing`;
+  if (rows.missing >= rows.known)
+    return `all of the collection's rows (${formatCount(rows.known)}) are missing`;
   const lost = rows.missing + rows.removedToday;
   const of = rows.known + rows.removedToday;
-  const counted = `${lost} of ${of} rows${rows.removedToday > 0 ? ' today' : ''}`;
+  const counted = `${outOf(lost, of)} rows${rows.removedToday > 0 ? ' today' : ''}`;
   if (isMostOf(lost, of)) return `half or more is missing: ${counted}`;
   if (lost > limits.rows && lost > of * limits.ratio)
-    return `${counted} are missing, more than ${limits.rows} and more than ${percent(limits.ratio)} %`;
+    return `${counted} are missing, more than ${formatCount(limits.rows)} and more than ${percent(limits.ratio)} %`;
   return null;
 }
 

@@ -1,3 +1,4 @@
+import { outOf } from '../words.ts';
 import { whyHold, type GuardLimits } from './guard.ts';
 
 /** How often in a row complete full syncs have missed a row, and since when (ms since the epoch). */
@@ -112,7 +113,7 @@ export function decideMissing(facts: MissingFacts): MissingOutcome {
     isFree,
     onHoldSinceMs,
     holdBegins,
-    whyOnHold: onHoldSinceMs === null ? null : (beyond ?? `${missing} of ${known} rows are still missing`),
+    whyOnHold: onHoldSinceMs === null ? null : (beyond ?? `${outOf(missing, known)} rows are still missing`),
     rowsOnHold: waitsForDecision,
     removedToday: removedToday + removed.length,
   };

@@ -3,7 +3,7 @@ import { isOtherOnHold } from '../deletions/waiting-list.ts';
 import { lastDailyTime } from '../daily-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
-import { formatCount, formatDuration, isoOrNull } from '../words.ts';
+import { formatDuration, isoOrNull, outOf } from '../words.ts';
 import type { CollectionFacts, NotReady, TenantFacts } from './tenant-facts.ts';
 
 /** The facts of a collection that are shown as they are. */
@@ -108,7 +108,7 @@ function troubleOf(facts: CollectionFacts, { tenant }: TenantFacts, rejected: nu
   if (rejected <= rows * SMALL_SHARE) return null;
   return {
     part: 'rejects',
-    why: `${formatCount(rejected)} of ${formatCount(rows)} rows cannot be read`,
+    why: `${outOf(rejected, rows)} rows cannot be read`,
     remedy:
       'Their last readable values stay. "rollcall tail rejects --to-end --values" shows why: tell the people who run the hub. ' +
       `Once these rows are corrected, "rollcall pull --full --collection ${collection} --tenant ${tenant}" counts them again.`,

@@ -298,6 +298,7 @@ it('the approval of a lost school removes its rows, and leavers stay on hold unt
   const [school, rest] = (await listed(two.config)).parts;
   const approved = await inTwo(`deletes approve ${school?.digest} --json`);
   expect([approved.code, approved.json()]).toMatchObject([3, { isSame: true, waiting: leavers.length }]);
+  expect(approved.stderr).toContain('rollcall deletes list --tenant north');
   expect(await recordsOf(lost)).toEqual(lost.map(() => [true, false]));
   // A further full sync removes nothing that nobody has approved.
   expect((await inTwo('pull --full')).code).toBe(3);

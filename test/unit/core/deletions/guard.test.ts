@@ -35,7 +35,7 @@ it.each([
 
 it('the guard counts the removals of the day, so that a mass deletion cannot come in slices', () => {
   expect(why(30, 970)).toBeNull();
-  expect(why(30, 970, 30)).toBe('60 of 1000 rows today are missing, more than 50 and more than 5 %');
+  expect(why(30, 970, 30)).toBe('60 of 1,000 rows today are missing, more than 50 and more than 5 %');
   const count = fc.nat({ max: 3_000 });
   const some = fc.integer({ min: 1, max: 3_000 });
   fc.assert(
