@@ -1,7 +1,8 @@
-import { countOf } from '../../core/words.ts';
+import { countOf, outOf } from '../../core/words.ts';
 import type { TenantConfig } from '../../config.ts';
 import { createRegistryInspection } from '../../log/registry/inspect-registry.ts';
-import { grantedTogether, rightsMissing } from '../../log/kafka-errors.ts';
+import { grantedTogether, kafkaError, rightsMissing } from '../../log/kafka-errors.ts';
+import { innermost } from '../../log/kafka-failure.ts';
 import { missingRights } from '../../log/rights.ts';
 import {
   createMissingTopics,
@@ -14,7 +15,7 @@ import { STATE_TOPIC } from '../../model/collections.ts';
 import { registryConnection, type Assembly } from '../../session/assemble.ts';
 import { topicsOf, usedResources } from '../../session/started-tenant.ts';
 import { requireKafka } from '../with-assembly.ts';
-import { failureOf, ok, warning, type Finding } from './finding.ts';
+import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
 /** Checks Kafka: connection, credentials, rights, topics against the contract. Creates and alters nothing. */
 export async function* checkKafka(
@@ -23,14 +24,14 @@ export async function* checkKafka(
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   const { config, kafka } = assembly;
-  const { brokers, sasl, topicPrefix } = config.kafka;
+  const { sasl, topicPrefix } = config.kafka;
   const user =
     sasl && ('username' in sasl ? sasl.username : 'clientId' in sasl ? sasl.clientId : sasl.mechanism);
   const as = user === undefined ? '' : `, as ${user}`;
   const topics = tenants.flatMap((tenant) => topicsOf(config, tenant));
   const used = usedResources(config, tenants);
   await requireKafka(assembly, signal);
-  yield ok('connection', `${brokers.join(', ')}${as}`);
+  yield* brokersFound(await kafka.tryEach(topics.map(({ name }) => name)), as);
   const group = [`${topicPrefix}.workers`, ...used.group];
   const denied = await missingRights(kafka, { ...used, group });
   if (denied.length === 0)
@@ -51,6 +52,21 @@ export async function* checkKafka(
     await createMissingTopics(kafka, inspected, { validateOnly: true });
   } catch (error) {
     yield failureOf('creation', error);
+  }
+}
+
+/** `tried`: by address, why no broker answers there; null: one does. `as`: how the process logs in. */
+export function* brokersFound(tried: ReadonlyMap<string, unknown>, as: string): Generator<Finding> {
+  const answering = [...tried.keys()].filter((address) => tried.get(address) === null);
+  const share =
+    answering.length === tried.size ? '' : `; answers from ${outOf(answering.length, tried.size)} brokers`;
+  if (answering.length > 0) yield ok('connection', `${answering.join(', ')}${as}${share}`);
+  for (const [address, error] of tried) {
+    if (error === null) continue;
+    const { message, remedy } = kafkaError(error, 'connecting');
+    const isGone = innermost(error).code === 'ECONNREFUSED';
+    const why = isGone ? 'nothing listens there (ECONNREFUSED)' : message;
+    yield failure('connection', `${address}: ${why}`, remedy);
   }
 }
 

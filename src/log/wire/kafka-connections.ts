@@ -108,6 +108,24 @@ export class KafkaConnections implements Disposable {
     return topicMetadata.map(({ topic }) => topic);
   }
 
+  /**
+   * Asks each broker by itself, once, at each address that the configuration names or a broker advertises. Returns by
+   * address why nothing answers there; null: something does. `topics`: any of them.
+   */
+  async tryEach(topics: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
+    await this.#metadata(topics);
+    const addresses = new Set([...this.#configured, ...this.#addresses.values()]);
+    const tried = [...addresses].map(async (address) => {
+      const asked = this.#connection(address, 'rest').ask(request('ApiVersions', {}));
+      const failure: unknown = await asked.then(
+        () => null,
+        (error: unknown) => error,
+      );
+      return [address, failure] as const;
+    });
+    return new Map(await Promise.all(tried));
+  }
+
   /** Asks the controller for a change of topics. Asks again if another broker has become the controller. */
   askController<Answer>(requestFor: RequestFor, topics: readonly string[]): Promise<Answer> {
     return this.#untilAnswered(async () => {

@@ -134,6 +134,22 @@ describe('the connections of a process', () => {
     expect(broker.open()).toBe(2);
   });
 
+  it('try each configured and each advertised address by itself, and say why one does not answer', async () => {
+    const broker = await startBroker(({ answer }) => answer(OK));
+    const other = broker.address.replace('127.0.0.1', 'localhost');
+    const kafka = connectionsTo(other, '127.0.0.1:1');
+    expect(await kafka.tryEach(['t0.progress'])).toEqual(
+      new Map<string, unknown>([
+        [other, null],
+        [
+          '127.0.0.1:1',
+          expect.objectContaining({ cause: expect.objectContaining({ code: 'ECONNREFUSED' }) as Error }),
+        ],
+        [broker.address, null],
+      ]),
+    );
+  });
+
   it('leave one request unanswered when they break, and all that wait unsent', async () => {
     const arrived: string[] = [];
     const broker = await startBroker((each) => {
