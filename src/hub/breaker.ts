@@ -1,7 +1,6 @@
 import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import { pauseMs } from '../backoff.ts';
 import type { HubEvent } from '../core/hub-events.ts';
-import { isoOrNull } from '../core/words.ts';
 import { HubError, isHubTrouble } from './hub-error.ts';
 
 export interface BreakerPolicy {
@@ -13,6 +12,9 @@ export interface BreakerPolicy {
 }
 
 export const DEFAULT_BREAKER_POLICY: BreakerPolicy = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 };
+
+const ASKS_AGAIN =
+  '"rollcall run" asks the hub again by itself; repeat any other command when the hub answers.';
 
 /**
  * Spares a failing hub: after a number of failures in a row, only an occasional trial request is sent. Throws HUB_CIRCUIT_OPEN
@@ -54,9 +56,8 @@ export function createBreaker(options: {
         'HUB_CIRCUIT_OPEN',
         `${hub} failed too often in a row, the last time with ${lastTrouble?.code ?? 'an unknown error'}: ${lastTrouble?.message ?? ''}`,
         {
-          // The verb `run` retries and a command does not; this text is true for both.
-          remedy:
-            `Rollcall sends it no request before ${isoOrNull(openUntilMs)}. ${lastTrouble?.remedy ?? ''}`.trim(),
+          // The text is still shown when the circuit is closed again, so it names no time.
+          remedy: `${ASKS_AGAIN} ${lastTrouble?.remedy ?? ''}`.trim(),
           retryAfterMs: retryInMs,
         },
       );

@@ -7,6 +7,7 @@ import type { PipelineEvent } from '../core/pipeline-events.ts';
 
 /** The events that name a collection. */
 export type CollectionEvent = Extract<PipelineEvent, { readonly collection: unknown }>;
+type EndOfSync = Extract<CollectionEvent, { readonly type: 'sync-ended' | 'sync-failed' }>;
 type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'incrementalEveryMs' | 'fullSync'>;
 
 /** Why something is not well, whatever it is. */
@@ -40,8 +41,10 @@ export class CollectionMonitor {
   isFailureNew = false;
   /** How many syncs of each kind have been inconclusive in a row. */
   readonly #inconclusive: Partial<Record<SyncMode, number>> = {};
-  /** How many syncs of each kind have failed in a row, and why the last one did. */
-  readonly #failures: Partial<Record<SyncMode, { count: number; reason: Reason } | undefined>> = {};
+  /** How many syncs of each kind have failed in a row, how many of them because of the open circuit, and why the last one did. */
+  readonly #failures: Partial<
+    Record<SyncMode, { count: number; unasked: number; reason: Reason } | undefined>
+  > = {};
   #late = { rowsLate: 0, filterSelectsNothing: false };
   #unmet: readonly string[] = [];
 
@@ -92,7 +95,7 @@ export class CollectionMonitor {
       case 'sync-failed':
         this.progress = event.progress ?? this.progress;
         this.isFailureNew = true;
-        if (isFromHub(event.error)) this.#noteFailure(event.mode, reasonOf(event.error), nowMs);
+        if (isFromHub(event.error)) this.#noteFailure(event, reasonOf(event.error), nowMs);
         if (hasCode(event.error, 'ABSENCES_LOST')) {
           this.isFailureNew = !this.isLost;
           this.isLost = true;
@@ -124,11 +127,26 @@ export class CollectionMonitor {
     this.isWaiting = false;
   }
 
-  #noteFailure(mode: SyncMode, { why, remedy }: Reason, nowMs: number): void {
-    const { count = 0, reason } = this.#failures[mode] ?? {};
+  /** The hub answers again: syncs for which it was not asked say nothing of the collection. */
+  circuitClosed(): void {
+    for (const mode of ['FULL', 'INCREMENTAL'] as const) {
+      const { count = 0, unasked = 0, reason } = this.#failures[mode] ?? {};
+      const asked = count - unasked;
+      this.#failures[mode] = reason && asked > 0 ? { count: asked, unasked: 0, reason } : undefined;
+    }
+  }
+
+  #noteFailure(event: EndOfSync, { why, remedy }: Reason, nowMs: number): void {
+    const { mode } = event;
+    const isUnasked = event.type === 'sync-failed' && hasCode(event.error, 'HUB_CIRCUIT_OPEN');
+    const { count = 0, unasked = 0, reason } = this.#failures[mode] ?? {};
     const since = reason?.since ?? new Date(nowMs).toISOString();
     this.isFailureNew = !Object.values(this.#failures).some((known) => known?.reason.why === why);
-    this.#failures[mode] = { count: count + 1, reason: { why, remedy, since } };
+    this.#failures[mode] = {
+      count: count + 1,
+      unasked: unasked + Number(isUnasked),
+      reason: { why, remedy, since },
+    };
   }
 
   /** Why its syncs fail, once two of a kind have failed in a row. */
@@ -142,7 +160,7 @@ export class CollectionMonitor {
     this.isNotOffered = false;
     if (outcome === 'inconclusive' && event.short === null) {
       const why = event.why ?? 'its list proves nothing';
-      this.#noteFailure(event.mode, { why, remedy: INCONCLUSIVE_REMEDY }, nowMs);
+      this.#noteFailure(event, { why, remedy: INCONCLUSIVE_REMEDY }, nowMs);
     } else this.#failures[event.mode] = undefined;
     const inARow = outcome === 'inconclusive' ? (this.#inconclusive[event.mode] ?? 0) + 1 : 0;
     this.#inconclusive[event.mode] = inARow;

@@ -157,7 +157,12 @@ export class TenantMonitor {
   #noteRequest(event: HubEvent, nowMs: number): boolean {
     const isKnown = event.type === 'request-failed' && this.#isFailing(event.target);
     if (!isKnown) this.#apiOf(event).note(event, nowMs);
-    if (event.type === 'circuit-closed') this.report('hub', null);
+    if (event.type === 'circuit-closed') {
+      this.report('hub', null);
+      // The Core API has a circuit of its own.
+      for (const [name, each] of this.#collections)
+        if ((name === 'schedules') === (event.api === 'core')) each.circuitClosed();
+    }
     return event.type !== 'request-done' || (event.target !== 'token' && this.#hubAnswers());
   }
 

@@ -361,6 +361,32 @@ it('a failure of the hub that several collections meet is news once, and so is i
   expect(answers()).toBe(false);
 });
 
+it.each([
+  [['HUB_UNREACHABLE', 'HUB_CIRCUIT_OPEN', 'HUB_CIRCUIT_OPEN'], null],
+  [['HUB_UNREACHABLE', 'HUB_CIRCUIT_OPEN', 'HUB_UNREACHABLE'], 'collection'],
+] as const)(
+  'when the circuit closes, a collection keeps only the trouble of syncs that asked the hub (%j)',
+  (codes, part) => {
+    const { board, emit } = wellWorld();
+    const failed = { type: 'sync-failed', mode: 'FULL', durationMs: 1, retryInMs: null } as const;
+    for (const code of codes) {
+      const error = new RollcallError(code, 'Cannot read orgs', { remedy: '' });
+      emit({ ...failed, collection: 'orgs', error });
+    }
+    const troubles = () => {
+      const { health } = heardOf(
+        { owner: 'vm-1', ownedSinceMs: START_MS, info: board.heartbeatOf('north') },
+        '1.2.3',
+      );
+      const orgs = health?.collections.find(({ collection }) => collection === 'orgs');
+      return [health?.state, orgs?.trouble?.part ?? null];
+    };
+    expect(troubles()).toEqual(['in-trouble', 'collection']);
+    emit(hub({ type: 'circuit-closed' }));
+    expect(troubles()).toEqual([part === null ? 'well' : 'in-trouble', part]);
+  },
+);
+
 it('a failure that ends a session is news once, not at each sync that it ends or at the next session', () => {
   const { board } = wellWorld();
   const failed = { mode: 'FULL', durationMs: 1, retryInMs: null } as const;
