@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { Config, TenantConfig } from '../config.ts';
 import type { CollectionStatus } from '../core/health/collection-status.ts';
 import { completeAndFresh } from '../core/health/complete-and-fresh.ts';
+import { named } from '../core/health/decisions.ts';
 import { heardOf, isInTrouble, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
 import type { Heard, TenantStatus } from '../core/health/tenant-status.ts';
 import { UNMET_REMEDY } from '../core/rows/unmet-settings.ts';
@@ -174,6 +175,7 @@ function show(
     output.line(`  ${colors.cyan('→')} ${question}:`);
     for (const command of commands) output.line(`    ${command}`);
   }
+  showTroubles(output, tenant, nowMs);
   for (const { collection, rowsLate, filterSelectsNothing } of tenant.collections)
     if (rowsLate > 0)
       output.item(
@@ -206,6 +208,18 @@ function show(
   );
   output.item(' ', UP_TO);
   output.line();
+}
+
+/** Each trouble of collections that the headline does not tell. */
+export function showTroubles(output: Output, { headline, collections }: TenantStatus, nowMs: number): void {
+  const { colors } = output;
+  const all = collections.flatMap(({ collection, trouble }) => (trouble ? [{ collection, ...trouble }] : []));
+  for (const [why, [first, ...others]] of Map.groupBy(all, (each) => printable(each.why))) {
+    if (first === undefined || headline.includes(why)) continue;
+    const names = named([first, ...others].map(({ collection }) => collection));
+    output.item(`  ${colors.red('✗')}`, `${names}: ${why}${forHow(first.since, nowMs)}`);
+    output.item(`  ${colors.cyan('→')}`, printable(first.remedy));
+  }
 }
 
 const UP_TO =

@@ -206,7 +206,7 @@ function table({ tenant, collections }, nowMs) {
   );
 }
 
-/** The row of a collection, and below it its trouble. A derived one has no syncs of its own. */
+/** The row of a collection, and below it its trouble with the remedy. A derived one has no syncs of its own. */
 function row(each, nowMs) {
   const { collection, derivedFrom, trouble } = each;
   const isDerived = derivedFrom !== null;
@@ -228,7 +228,8 @@ function row(each, nowMs) {
   );
   if (trouble === null) return [shown];
   const why = node('p', { class: 'bad' }, trouble.why);
-  return [shown, node('tr', {}, node('td', { class: 'why', colspan: COLUMNS.length }, why))];
+  const remedy = node('p', { class: 'soft' }, `→ ${trouble.remedy}`);
+  return [shown, node('tr', {}, node('td', { class: 'why', colspan: COLUMNS.length }, why, remedy))];
 }
 
 const KINDS = { FULL: 'full sync', INCREMENTAL: 'incremental sync' };

@@ -112,7 +112,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     expect(await page.textContent('.commands')).toContain('rollcall deletes list --tenant north');
     expect(await page.textContent('.warn-edge')).toContain('north · hub');
     expect(await page.textContent('td progress + span')).toMatch(/46 %, \d+ (?:s|min) left/);
-    expect(await page.textContent('.why')).toBe('No list came (HUB_TIMEOUT)');
+    expect(await page.textContent('.why')).toBe('No list came (HUB_TIMEOUT)→ Wait.');
   });
 
   it('links each decision to the page that says how to decide', async () => {

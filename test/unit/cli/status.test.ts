@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { createOutput } from '../../../src/cli/output.ts';
+import { showTroubles } from '../../../src/cli/status.ts';
+import type { TenantStatus } from '../../../src/core/health/tenant-status.ts';
+
+const FAILS = { part: 'collection', why: 'No list came (HUB_TIMEOUT)', remedy: 'Wait.' } as const;
+const REJECTS = { part: 'rejects', why: '62 of 210 rows cannot be read', remedy: 'Read them.' } as const;
+const collections = [
+  { collection: 'users', trouble: FAILS },
+  { collection: 'orgs', trouble: FAILS },
+  { collection: 'classes', trouble: REJECTS },
+  { collection: 'courses', trouble: null },
+];
+
+it.each([
+  ['a decision', '', ['users, orgs', 'Wait.', 'classes', 'Read them.']],
+  ['one of the reasons', FAILS.why, ['classes', 'Read them.']],
+])(
+  'status gives each collection with ✗ its reason and remedy where %s is the headline',
+  (_, headline, said) => {
+    let text = '';
+    const stream = { write: (some: string) => void (text += some) };
+    const output = createOutput({
+      host: { stdout: stream, stderr: stream, env: {} },
+      json: false,
+      nowMs: () => 0,
+    });
+    showTroubles(output, { headline, collections } as unknown as TenantStatus, 0);
+    expect(text.match(/(?<=✗ )[\w, ]+(?=:)|(?<=→ ).*/g)).toEqual(said);
+  },
+);
