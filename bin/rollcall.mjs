@@ -45,7 +45,12 @@ async function runUnderNewerNode() {
   const { runNode } = await import('../scripts/run-node.mjs');
   const { constants } = await import('node:os');
   const { fileURLToPath } = await import('node:url');
-  const ending = runNode(await findNode(print), [fileURLToPath(import.meta.url), ...argv]);
+  const { ENVIRONMENT, NODE_FLAGS } = await import('./bounded-memory.mjs');
+  const isLong = verbOf(argv) === 'run';
+  // Set here already: a process that replaces itself no longer notices that this one was killed.
+  if (isLong) process.env = { ...ENVIRONMENT, ...process.env };
+  const script = fileURLToPath(import.meta.url);
+  const ending = runNode(await findNode(print), [...(isLong ? NODE_FLAGS : []), script, ...argv]);
   handOverStop();
   const code = await ending;
   // a child that ended before it listened for signals had not begun either

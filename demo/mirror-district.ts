@@ -171,6 +171,7 @@ async function compare(
 function verdictOf({ print, colors }: Screen, different: readonly ComparedTopic[]): number {
   if (different.length === 0) {
     print(colors.green(colors.bold('The topics equal the hub.')));
+    print(colors.dim('Go on with "Run it piece by piece" and "Play with it" in README.md.'));
     return 0;
   }
   print(colors.red(colors.bold('The topics differ from the hub:')));

@@ -60,11 +60,18 @@ function show() {
   const { note } = latest.configuration;
   const notes = note === null ? [] : [{ part: 'configuration', ...note }];
   const silence = `Rollcall has not answered for ${span(silentMs)}: what follows is as it was then.`;
+  const isLoading =
+    latest.reasons.length === 0 && onTop.every(({ state }) => state === 'well' || state === 'loading');
   const next = main.cloneNode(false);
   next.append(
     ...(isStale ? [node('p', { class: 'alarm bad', 'data-key': ' stale', role: 'alert' }, silence)] : []),
     ...alarm('decisions', 'bad', '✗ A decision is needed', onTop.flatMap(decisionsAt(nowMs))),
-    ...alarm('troubles', 'warn', '! Not well', [process, ...onTop].flatMap(troublesAt(nowMs))),
+    ...alarm(
+      'troubles',
+      'warn',
+      isLoading ? '… First load' : '! Not well',
+      [process, ...onTop].flatMap(troublesAt(nowMs)),
+    ),
     ...alarm('configuration', 'warn', '! Configuration', troublesAt(nowMs)({ ...process, reasons: notes })),
     ...(tenants.length > 0 ? [] : [node('p', { 'data-key': ' idle' }, 'No tenant to show.')]),
     ...tenants.map((each) => tenantCard(each, nowMs, isFew)),
