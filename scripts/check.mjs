@@ -13,7 +13,7 @@ const steps = [
   { name: 'alerts', args: [join(checkout, 'scripts', 'alerts-check.mjs')] },
   { name: 'helm', args: [join(checkout, 'scripts', 'helm-check.mjs')] },
   { name: 'workflows', args: [join(checkout, 'scripts', 'workflows-check.mjs')] },
-  { name: 'picture', cure: 'npm run picture', args: [join(checkout, 'scripts', 'picture-check.mjs')] },
+  { name: 'picture', cure: 'npm run picture', args: [join(checkout, 'scripts', 'picture-check.ts')] },
   { name: 'commits', args: [join(checkout, 'scripts', 'commit-subjects.mjs')] },
 ];
 

@@ -11,6 +11,7 @@ import { startStatusServer } from '../src/telemetry/http-server.ts';
 import { launchChromium } from '../test/integration/page/browser.ts';
 import { ANSWERED, caughtUp, configOf, loaded, onHoldIn } from '../test/unit/telemetry/support/board-of.ts';
 import { pageOn } from '../src/cli/help.ts';
+import { DIGEST_FILE, pageDigest } from './page-digest.ts';
 
 const ROWS: Readonly<Partial<Record<CollectionName, number>>> = {
   orgs: 38,
@@ -81,8 +82,9 @@ try {
     new URL('../docs/status-page.png', import.meta.url),
     await page.screenshot({ fullPage: true }),
   );
-} finally {
+  writeFileSync(DIGEST_FILE, `${pageDigest()}\n`);
   process.stdout.write('docs/status-page.png is the status page as it is\n');
+} finally {
   await browser.close();
   await server.close();
 }

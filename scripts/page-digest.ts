@@ -1,0 +1,15 @@
+// The status page's files as one digest, which stands beside docs/status-page.png: of which page the picture is.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const DIGEST_FILE = fileURLToPath(new URL('../docs/status-page.sha256', import.meta.url));
+
+export function pageDigest(): string {
+  const folder = fileURLToPath(new URL('../src/telemetry/page', import.meta.url));
+  const hash = createHash('sha256');
+  for (const name of readdirSync(folder).toSorted())
+    hash.update(name).update(readFileSync(join(folder, name)));
+  return hash.digest('hex');
+}
