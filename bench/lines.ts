@@ -68,7 +68,7 @@ export const LINES: readonly Line[] = [
     value: ({ unchanged }) => unchanged && { spread: unchanged.timesFetch, records: 0 },
   },
   {
-    ...line('first', 'a first full sync, one record a row', { part: 'chains', target: 7, stretch: 5 }),
+    ...line('first', 'a first full sync with one record for each row', { part: 'chains', target: 7, stretch: 5 }),
     value: ({ chains }) => chains && valueOf(chains.created.without),
   },
   {
@@ -80,14 +80,14 @@ export const LINES: readonly Line[] = [
     value: ({ chains }) => chains && valueOf(chains.created.with),
   },
   {
-    ...line('replaced', 'a replaced absence, a changed row', {
+    ...line('replaced', 'an incremental sync of replaced absences, for each changed row', {
       part: 'chains',
       target: 20,
     }),
     value: ({ chains }) => (chains?.replaced ? valueOf(chains.replaced) : undefined),
   },
   {
-    ...line('rebuild', 'the index rebuilt, 100,000 rows', {
+    ...line('rebuild', 'rebuilding the index of 100,000 rows', {
       part: 'chains',
       target: 2,
       stretch: 0.5,
@@ -98,19 +98,19 @@ export const LINES: readonly Line[] = [
       chains && { spread: scaled(chains.rebuiltSeconds, 100_000 / chains.rows), records: 0 },
   },
   {
-    ...line('peak', 'peak resident size, first full sync with changes', { part: 'chains' }),
+    ...line('peak', 'peak resident size in a first full sync with absences and changes', { part: 'chains' }),
     ...MEGABYTES,
     value: ({ chains }) => chains && { spread: scaled(chains.peakMiB, MB_IN_MIB) },
   },
   {
-    ...line('peak-later', 'the same after all other syncs', {
+    ...line('peak-later', 'peak resident size after all other syncs, too', {
       part: 'chains',
     }),
     ...MEGABYTES,
     value: ({ chains }) => chains && { spread: scaled(spreadOf([chains.peakMiBAtTheEnd]), MB_IN_MIB) },
   },
   {
-    ...line('pages', 'rows/s at 200 ms a page: 8 requests at once, as a multiple of one at a time', {
+    ...line('pages', 'rows/s of an unchanged full sync with 8 requests at once, as a multiple of one at a time (200 ms for each page)', {
       part: 'pages',
       target: 7,
       stretch: 7.8,
@@ -119,12 +119,12 @@ export const LINES: readonly Line[] = [
     value: ({ pages }) => pages && { spread: pages.unchangedTimes, records: 0 },
   },
   {
-    ...line('pages-first', 'the same for a first full sync', { part: 'pages' }),
+    ...line('pages-first', 'the same multiple in a first full sync', { part: 'pages' }),
     better: 'more',
     value: ({ pages }) => pages && { spread: pages.firstTimes, records: pages.rows },
   },
   {
-    ...line('delay-p50', '100 changed rows, from the answer to a consumer, p50', {
+    ...line('delay-p50', 'delay of 100 changed rows from the answer of the hub to a consumer, p50', {
       part: 'delay',
       target: 30,
     }),
@@ -133,13 +133,13 @@ export const LINES: readonly Line[] = [
     value: ({ delay }) => delay && { spread: spreadOf([delay.p50]), records: delay.records },
   },
   {
-    ...line('delay-p99', 'the same, p99', { part: 'delay', target: 120 }),
+    ...line('delay-p99', 'the same delay, p99', { part: 'delay', target: 120 }),
     unit: 'ms',
     digits: 0,
     value: ({ delay }) => delay && { spread: spreadOf([delay.p99]), records: delay.records },
   },
   {
-    ...line('idle', 'idle: one tenant, all collections, share of a core', {
+    ...line('idle', 'share of a core while idle, with one tenant and all collections', {
       part: 'idle',
       target: 0.5,
     }),
@@ -148,7 +148,7 @@ export const LINES: readonly Line[] = [
     value: ({ idle }) => idle && { spread: idle.idlePercent },
   },
   {
-    ...line('start', 'from start to the first request', {
+    ...line('start', 'CPU time from the start of the process to its first request', {
       part: 'idle',
       target: 0.7,
     }),
@@ -157,13 +157,13 @@ export const LINES: readonly Line[] = [
     value: ({ idle }) => idle && { spread: idle.startCpuSeconds },
   },
   {
-    ...line('redis-row', 'Redis, a row', { part: 'chains', target: 62, stretch: 41 }),
+    ...line('redis-row', 'size of a row in Redis', { part: 'chains', target: 62, stretch: 41 }),
     unit: 'bytes',
     digits: 0,
     value: ({ chains }) => bytesEach(chains?.index, ['rows']),
   },
   {
-    ...line('redis-version', 'Redis, a version with its chain', { part: 'chains', target: 150 }),
+    ...line('redis-version', 'size of a version with its chain in Redis', { part: 'chains', target: 150 }),
     unit: 'bytes',
     digits: 0,
     value: ({ chains }) => chains && bytesEach(chains.index, Object.keys(chains.index)),
@@ -181,7 +181,7 @@ export const LINES: readonly Line[] = [
       }),
   },
   {
-    ...line('peers-peak', 'the same for peak resident size', {
+    ...line('peers-peak', 'peak resident size of a first pull, as a multiple of Redpanda Connect's (safe)', {
       part: 'peers',
       target: 1,
     }),

@@ -4,24 +4,27 @@ import { LINES } from './lines.ts';
 
 export const HELP = `npm run bench -- [--rows 100000] [--rounds 5] [--only <line>] [--json] …
 
-Measures the cost of Rollcall against the reference hub, on real Kafka, schema registry and Redis, in ratios to a plain
-download with JSON.parse of the same bytes in the same run, and says which promises about speed are met.
+Measures what Rollcall costs with the reference hub and a real Kafka, schema registry and Redis. The costs are ratios to
+a plain download of the same bytes with JSON.parse in the same run. The benchmark also says which targets are met.
 docs/performance.md explains the numbers.
 
-  --rows <n>           approximate number of absence records at the hub; 10000 for a try
-  --rounds <n>         how often each thing is measured
-  --only <line>        measure this line; may be repeated. Lines:
+  --rows <n>           approximate number of absence records at the hub; use 10000 for a first try
+  --rounds <n>         how often each line is measured
+  --only <line>        measure only this line; may be repeated. Lines:
                        ${LINES.map(({ name }) => name)
                          .join(', ')
                          .replaceAll(/(.{1,88})(?:, |$)/g, '$1\n                       ')
                          .trimEnd()}
   --brokers <n>        how many brokers Kafka has: 3, or 1
-  --peers              also Redpanda Connect and dlt beside it, where Go and Python are there to build them
-  --sizes <n,…>        instead of the lines: how cost and memory grow, e.g. 100000,1000000,5000000
+  --peers              also measure Redpanda Connect and dlt, if Go and Python are installed to build them
+  --sizes <n,…>        instead of the lines, measure how cost and memory grow with the number of absence records, for
+                       example 100000,1000000,5000000
   --json               print the numbers as JSON on standard output
-  --from <file>        measure nothing: print what such JSON has; may be repeated, a later file replaces lines
+  --from <file>        measure nothing, and print the numbers of a file that --json has written; may be repeated, and then
+                       the lines of a later file replace those of an earlier one
   --docs               also put the tables into docs/performance.md
-  --profile <folder>   also profile a first sync, an unchanged one and a rebuild, and keep the profiles (.cpuprofile)
+  --profile <folder>   also profile a first sync, an unchanged sync and a rebuild of the index, and put the profiles
+                       (.cpuprofile) into this folder
 `;
 
 export interface BenchOptions {

@@ -17,7 +17,7 @@ export interface Contender {
 export type PeerName = 'rollcall' | 'rollcall-changes' | 'connect-safe' | 'connect-stock' | 'dlt';
 
 export const PEER_TITLES: Readonly<Record<PeerName, string>> = {
-  rollcall: 'Rollcall, one record a row',
+  rollcall: 'Rollcall, one record for each row',
   'rollcall-changes': 'Rollcall with absences and their changes',
   'connect-safe': 'Redpanda Connect, safe (remembers after the acknowledgement)',
   'connect-stock': 'Redpanda Connect, stock dedupe (unsafe)',

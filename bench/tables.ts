@@ -54,22 +54,22 @@ function cellsOfLine(line: LineResult): string[] {
 export function growthCells(sizes: readonly GrowthNumbers[]): string[][] {
   const line = (title: string, cell: (of: GrowthNumbers) => string): string[] => [title, ...sizes.map(cell)];
   return [
-    line('absence records, with absences and changes', ({ rows }) => whole(rows)),
-    line('fetch + JSON.parse, µs a row', ({ fetchAndParse }) => spread(fetchAndParse)),
-    line('first full sync by a new process, as a multiple of that', ({ first }) => first.toFixed(1)),
-    line('records published', ({ firstRecords }) => whole(firstRecords)),
-    line('rows a second', ({ firstRowsPerSecond }) => whole(firstRowsPerSecond)),
-    line('unchanged full sync, as a multiple of that', ({ unchanged }) => spread(unchanged)),
-    line('rows a second', ({ unchangedRowsPerSecond }) => whole(unchangedRowsPerSecond.median)),
-    line('100 changed rows, ms of CPU', ({ incrementalCpuMs }) => spread(incrementalCpuMs, 0)),
-    line('100 changed rows, ms until committed', ({ incrementalCommittedMs }) =>
+    line('number of absence records', ({ rows }) => whole(rows)),
+    line('plain download with JSON.parse, µs for each row', ({ fetchAndParse }) => spread(fetchAndParse)),
+    line('first full sync by a new process, as a multiple of the plain download', ({ first }) => first.toFixed(1)),
+    line('records published by this sync', ({ firstRecords }) => whole(firstRecords)),
+    line('rows a second in this sync', ({ firstRowsPerSecond }) => whole(firstRowsPerSecond)),
+    line('unchanged full sync, as a multiple of the plain download', ({ unchanged }) => spread(unchanged)),
+    line('rows a second in an unchanged full sync', ({ unchangedRowsPerSecond }) => whole(unchangedRowsPerSecond.median)),
+    line('incremental sync of 100 changed rows, ms of CPU', ({ incrementalCpuMs }) => spread(incrementalCpuMs, 0)),
+    line('incremental sync of 100 changed rows, ms until committed', ({ incrementalCommittedMs }) =>
       spread(incrementalCommittedMs, 0),
     ),
-    line('peak MiB after the first pull, unchanged ones, incremental syncs', ({ peakMiB }) =>
+    line('peak MiB after the first sync, the unchanged syncs, the incremental syncs', ({ peakMiB }) =>
       [peakMiB.afterFirst, peakMiB.afterUnchanged, peakMiB.atTheEnd].map(whole).join(', '),
     ),
     line('load of the machine', ({ load }) => load.toFixed(1)),
-    line('Redis, bytes a row with its chain', ({ redisBytesPerRow }) => whole(redisBytesPerRow)),
+    line('size of a row with its chain in Redis, bytes', ({ redisBytesPerRow }) => whole(redisBytesPerRow)),
   ];
 }
 
@@ -105,10 +105,10 @@ export function peerCells({
           : pullCells(costs.first).concat(pullCells(costs.unchanged)),
       );
     }),
-    ['Rollcall, one record a row, running process']
+    ['Rollcall, one record for each row, in a process that already runs']
       .concat(['', '', '', '', spread(spreadOf(runningSeconds), 2)])
       .concat(['', '', '']),
-    [`fetch + JSON.parse of ${whole(rows)} rows, running process`, spread(floorSeconds, 2), ...blank],
+    [`plain download of ${whole(rows)} rows with JSON.parse, in a process that already runs`, spread(floorSeconds, 2), ...blank],
   ];
 }
 

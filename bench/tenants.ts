@@ -11,12 +11,19 @@ import { sickHubs, sicknessOf } from './sick-hubs.ts';
 
 const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,…>] [--idle <seconds>] [--every <duration>] [--sick] [--brokers 3|1]
 
-Starts \`rollcall run\` twice with that many tenants of one small district, on real Kafka, schema registry and Redis: first
-with empty services, then again. Prints when the tenants are served, which errors occur meanwhile, and the maximum
-number of sockets, by service, and size of memory of the process; after that, for --idle seconds, its CPU time, and at the end
-the age of the oldest watermark of a tenant that is not sick, and what \`/metrics\` costs. --sick: of twenty tenants the hub of
-two does not answer, that of one fails, and one has a wrong secret. --every: the tenants' incrementalEvery (by default 60s), for
-brokers that share a small machine. docs/scale.md explains the numbers.
+Measures one process with many tenants, on a real Kafka, schema registry and Redis. Each tenant has the same small district.
+The benchmark starts \`rollcall run\` twice: first with empty services, and then again. For each start it prints when the
+tenants are served, which errors occur meanwhile, how many sockets the process has at most to each service, and how much
+memory it takes at most. docs/scale.md explains the numbers.
+
+  --tenants <n>        the number of tenants
+  --collections <…>    the collections of each tenant: all, or names separated by commas
+  --idle <seconds>     after each start, also measure for this time the CPU time of the idle process. At the end, print the
+                       age of the oldest watermark of a tenant whose hub works, and what an answer of \`/metrics\` costs
+  --every <duration>   incrementalEvery of the tenants; the default is 60s. Use more if the brokers share a small machine
+  --sick               let the hubs of some tenants fail. Of twenty tenants, the hubs of two do not answer, the hub of one
+                       answers with errors, and one has a wrong secret
+  --brokers <n>        how many brokers Kafka has: 3, or 1
 `;
 
 const STUDENTS = 8;

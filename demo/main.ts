@@ -1,16 +1,17 @@
 /**
  * npm run demo -- [--for 60s] [--students 400] [--seed 1] [--changes-per-minute 90] [--brokers 3]
  *
- * Starts real Kafka, schema registry and Redis, an invented school district that changes, and Rollcall between them;
- * shows what a consumer of the topics gets, decoded: each change of an absence with its times and class, other records
- * one by one while they are few. Ctrl-C stops it.
+ * Starts a real Kafka, schema registry and Redis, an invented school district that changes, and Rollcall between them.
+ * Then it shows what a consumer of the topics gets, decoded. It prints each change of an absence, with its times and
+ * class. It prints other records one by one as long as they are few. Ctrl-C stops the demo.
  *
- *   --for <duration>            stop by itself, 30s or 2m after the first load: freeze the district, run full syncs until
- *                               every row that left is removed, and compare all topics with the hub. Exit code 0 if
- *                               they are equal, 1 if not
- *   --students <n>              size of the district
- *   --seed <n>                  another district
- *   --changes-per-minute <n>    how often it changes
+ *   --for <duration>            let the demo end by itself, for example 30s or 2m after the first load. At the end, the
+ *                               district stops changing, full syncs run until every row that left the hub is removed,
+ *                               and the demo compares all topics with the hub. The exit code is 0 if they are equal,
+ *                               and 1 if not
+ *   --students <n>              the number of students in the district
+ *   --seed <n>                  a number from which the district is made: another number makes another district
+ *   --changes-per-minute <n>    how often the district changes
  *   --brokers <n>               how many brokers Kafka has: 3, or 1, which needs less memory
  */
 import { checked, durationMs, readOptions, wholeNumber } from '../examples/support/read-options.ts';

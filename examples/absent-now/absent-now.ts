@@ -1,5 +1,5 @@
 /**
- * Shows who is absent now: keeps a table of the current absences that are not over yet, from the topic `absences`.
+ * Shows who is absent now. It keeps a table of the current absences that are not over yet, from the topic `absences`.
  *
  *   npm run -s example -- examples/absent-now/absent-now.ts                 # prints the table, and again whenever it changes
  *   npm run -s example -- examples/absent-now/absent-now.ts --once --json   # for programs: one line of JSON, then ends
@@ -10,10 +10,10 @@
  *
  * Addresses come from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
  * The program keeps nothing on disk: every start reads from the beginning, and prints nothing before the table is complete.
- * The table says how old it is. Corrections and withdrawals up to `watermark` are in it, and nothing is lacking that the hub had at
- * `completeAsOf`. Only two full syncs in a row show that a record, or a pupil with all records, has left the hub: it may be shown
- * for a day or two, even if it left before `completeAsOf`. Where one of these two times is older than --old-after, `old` is true.
- * It exits with 1 when the topic was recreated or lost records; then start it again.
+ * The table says how old it is: it has all corrections and withdrawals up to `watermark`, and lacks nothing that the hub had at
+ * `completeAsOf`. If one of these two times is longer ago than --old-after, `old` is true. Only two full syncs in a row show that
+ * a record, or a pupil with all records, has left the hub. So such a record may be shown for a day or two, even if it left before
+ * `completeAsOf`. The program ends with exit code 1 if the topic was recreated or lost records. Then start it again.
  */
 import { randomUUID } from 'node:crypto';
 import type { EachBatchPayload } from 'kafkajs';

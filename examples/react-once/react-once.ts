@@ -1,5 +1,5 @@
 /**
- * Reacts to each change of an absence exactly once in effect: decides about messages, from the topic `absence-changes`.
+ * Decides about messages to guardians, from the topic `absence-changes`. Each change of an absence has its effect exactly once.
  *
  *   npm run -s example -- examples/react-once/react-once.ts --db reactions.sqlite
  *
@@ -15,9 +15,9 @@
  * on; what the program commits to Kafka is only for those who watch its lag. Sending a message is a separate step, here a
  * line of output. A crash may repeat it, so pass the `ce_id` on, by which the receiver can recognise a repetition.
  *
- * Positions count in one life of the topic. The program keeps its `lifeId`, and compares it with the one in `progress`. If the
- * topic was recreated, or lost records, the program ends with 1. The next start forgets the positions and reads from the
- * beginning: what comes again is a snapshot, or known by its `ce_id`.
+ * Positions are valid only in one life of the topic. The program stores the `lifeId`, and compares it with the one in `progress`.
+ * If the topic was recreated, or lost records, the program ends with exit code 1. The next start forgets the positions, and reads
+ * from the beginning. Events that then come again are snapshots, or are known by their `ce_id`.
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { EachBatchPayload } from 'kafkajs';

@@ -2,14 +2,15 @@
  * npm run -s example -- examples/postgres-sink [--for 60s] [--postgres <url>] [--students 400] [--changes-per-minute 90]
  *
  * Starts Kafka, registry and Redis, an invented school district that changes, Rollcall, Kafka Connect with Debezium's JDBC sink,
- * and PostgreSQL; shows the answers to some questions. Ctrl-C stops it. Needs Java 17 and Maven, and PostgreSQL.
+ * and PostgreSQL. Then it shows the answers to some questions. Ctrl-C stops the example. It needs Java 17, Maven and PostgreSQL.
  *
- *   --for <duration>            stop by itself, 30s or 2m after the first load: freeze the district, and compare the tables
- *                               with the hub. Exit code 0 if they are equal, 1 if not
- *   --postgres <url>            a server on which the user may create a database, instead of one that is started:
- *                               postgresql://user:password@host:5432/postgres
- *   --students <n>              size of the district
- *   --changes-per-minute <n>    how often it changes
+ *   --for <duration>            let the example end by itself, for example 30s or 2m after the first load. At the end, the
+ *                               district stops changing, and the tables are compared with the hub. The exit code is 0 if
+ *                               they are equal, and 1 if not
+ *   --postgres <url>            use this server instead of starting one. The user must have the right to create a database.
+ *                               For example postgresql://user:password@host:5432/postgres
+ *   --students <n>              the number of students in the district
+ *   --changes-per-minute <n>    how often the district changes
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
