@@ -56,12 +56,18 @@ export function growthCells(sizes: readonly GrowthNumbers[]): string[][] {
   return [
     line('number of absence records', ({ rows }) => whole(rows)),
     line('plain download with JSON.parse, µs for each row', ({ fetchAndParse }) => spread(fetchAndParse)),
-    line('first full sync by a new process, as a multiple of the plain download', ({ first }) => first.toFixed(1)),
+    line('first full sync by a new process, as a multiple of the plain download', ({ first }) =>
+      first.toFixed(1),
+    ),
     line('records published by this sync', ({ firstRecords }) => whole(firstRecords)),
     line('rows a second in this sync', ({ firstRowsPerSecond }) => whole(firstRowsPerSecond)),
     line('unchanged full sync, as a multiple of the plain download', ({ unchanged }) => spread(unchanged)),
-    line('rows a second in an unchanged full sync', ({ unchangedRowsPerSecond }) => whole(unchangedRowsPerSecond.median)),
-    line('incremental sync of 100 changed rows, ms of CPU', ({ incrementalCpuMs }) => spread(incrementalCpuMs, 0)),
+    line('rows a second in an unchanged full sync', ({ unchangedRowsPerSecond }) =>
+      whole(unchangedRowsPerSecond.median),
+    ),
+    line('incremental sync of 100 changed rows, ms of CPU', ({ incrementalCpuMs }) =>
+      spread(incrementalCpuMs, 0),
+    ),
     line('incremental sync of 100 changed rows, ms until committed', ({ incrementalCommittedMs }) =>
       spread(incrementalCommittedMs, 0),
     ),
@@ -108,7 +114,11 @@ export function peerCells({
     ['Rollcall, one record for each row, in a process that already runs']
       .concat(['', '', '', '', spread(spreadOf(runningSeconds), 2)])
       .concat(['', '', '']),
-    [`plain download of ${whole(rows)} rows with JSON.parse, in a process that already runs`, spread(floorSeconds, 2), ...blank],
+    [
+      `plain download of ${whole(rows)} rows with JSON.parse, in a process that already runs`,
+      spread(floorSeconds, 2),
+      ...blank,
+    ],
   ];
 }
 
