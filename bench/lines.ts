@@ -181,7 +181,7 @@ export const LINES: readonly Line[] = [
       }),
   },
   {
-    ...line('peers-peak', 'peak resident size of a first pull, as a multiple of Redpanda Connect's (safe)', {
+    ...line('peers-peak', "peak resident size of a first pull, as a multiple of Redpanda Connect's (safe)", {
       part: 'peers',
       target: 1,
     }),
