@@ -68,7 +68,11 @@ export const LINES: readonly Line[] = [
     value: ({ unchanged }) => unchanged && { spread: unchanged.timesFetch, records: 0 },
   },
   {
-    ...line('first', 'a first full sync with one record for each row', { part: 'chains', target: 7, stretch: 5 }),
+    ...line('first', 'a first full sync with one record for each row', {
+      part: 'chains',
+      target: 7,
+      stretch: 5,
+    }),
     value: ({ chains }) => chains && valueOf(chains.created.without),
   },
   {
@@ -110,11 +114,15 @@ export const LINES: readonly Line[] = [
     value: ({ chains }) => chains && { spread: scaled(spreadOf([chains.peakMiBAtTheEnd]), MB_IN_MIB) },
   },
   {
-    ...line('pages', 'rows/s of an unchanged full sync with 8 requests at once, as a multiple of one at a time (200 ms for each page)', {
-      part: 'pages',
-      target: 7,
-      stretch: 7.8,
-    }),
+    ...line(
+      'pages',
+      'rows/s of an unchanged full sync with 8 requests at once, as a multiple of one at a time (200 ms for each page)',
+      {
+        part: 'pages',
+        target: 7,
+        stretch: 7.8,
+      },
+    ),
     better: 'more',
     value: ({ pages }) => pages && { spread: pages.unchangedTimes, records: 0 },
   },
