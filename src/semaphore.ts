@@ -103,6 +103,9 @@ function returnAll(permits: readonly (() => void)[]): void {
   for (const permit of permits.toReversed()) permit();
 }
 
+/** Never aborts. */
+const NEVER = new AbortController().signal;
+
 /**
  * Runs a limited number of works at once, which begin in turn. A work without progress for a long time no longer
  * counts.
@@ -122,7 +125,7 @@ export class Turns {
    */
   async run<T>(
     work: (onProgress: () => void) => Promise<T>,
-    { signal, asker }: { signal: AbortSignal; asker?: unknown },
+    { signal = NEVER, asker }: { signal?: AbortSignal; asker?: unknown } = {},
   ): Promise<T> {
     const release = await this.#permits.acquire(signal, asker);
     const isLong = setTimeout(release, this.#longMs);

@@ -29,6 +29,8 @@ export interface LocalKafkaOptions extends LocalJavaOptions {
   brokers: number;
   /** Listeners of a broker besides its first one, which is PLAINTEXT. */
   listenersOf?: ((id: number) => readonly Listener[]) | undefined;
+  /** Whether each broker compiles and collects as Kafka's own start script has it; its start takes longer. */
+  isLongRun?: boolean | undefined;
   /** Of every broker, besides those of {@link brokerSettings}. */
   settings?: KafkaSettings | undefined;
   /** SCRAM credentials that the cluster begins with (KIP-900). */
@@ -57,6 +59,8 @@ export interface LocalKafka {
 
 /** The limit of Kafka's own start script. Few tests come near it; with 256 MB, brokers of 350 tenants only collect garbage. */
 const HEAP = '-Xmx1g';
+/** As in Kafka's own start script. */
+const LONG_RUN = ['-XX:+UseG1GC', '-XX:MaxGCPauseMillis=20', '-XX:InitiatingHeapOccupancyPercent=35'];
 /** What a broker holds goes with it, so it is killed; an archive needs an orderly end. */
 const STOP_TIMEOUT_MS = 1;
 const RECORDING_STOP_TIMEOUT_MS = 30_000;
@@ -68,7 +72,7 @@ const RECORDING_STOP_TIMEOUT_MS = 30_000;
  * @throws StackError when one does not start; the others are stopped
  */
 export async function startLocalKafka(options: LocalKafkaOptions): Promise<LocalKafka> {
-  const { java, part, signal, credentials, mayRecord = false } = options;
+  const { java, part, signal, credentials, isLongRun = false, mayRecord = false } = options;
   const brokers = await planBrokers(options);
   const ofNextRuns = startArchive({ java, folder: part, name: 'kafka', mayRecord });
   const archive = startArchive({ java, folder: part, name: 'kafka', mayRecord: false });
@@ -85,7 +89,7 @@ export async function startLocalKafka(options: LocalKafkaOptions): Promise<Local
       {
         name: `broker ${broker.id} of Kafka`,
         command: java.path,
-        args: [HEAP, ...flags, ...libraries, 'kafka.Kafka', broker.properties],
+        args: [HEAP, ...(isLongRun ? LONG_RUN : flags), ...libraries, 'kafka.Kafka', broker.properties],
         folder: broker.folder,
         async isReady() {
           const known = await registeredBrokers([broker.address]);

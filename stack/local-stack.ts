@@ -27,6 +27,7 @@ export interface StartServicesOptions {
   wanted: readonly ServiceName[];
   /** How many of Kafka. */
   brokers: number;
+  isLongRun: boolean;
   print: (line: string) => void;
   signal: AbortSignal;
 }
@@ -65,7 +66,8 @@ export async function startLocalServices(options: StartServicesOptions): Promise
   const starters: Record<ServiceName, (either: AbortSignal) => Promise<StartedService>> = {
     async kafka(either) {
       const settings = ground?.kafkaSettings;
-      const kafka = { ...inJava('kafka', either), brokers: options.brokers, settings, mayRecord: true };
+      const { brokers, isLongRun } = options;
+      const kafka = { ...inJava('kafka', either), brokers, isLongRun, settings, mayRecord: !isLongRun };
       return ground?.latencyMs === undefined ? startKafka(kafka) : startFarKafka(kafka, ground.latencyMs);
     },
     async registry(either) {

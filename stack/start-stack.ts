@@ -24,6 +24,8 @@ export interface StartStackOptions {
   signal?: AbortSignal | undefined;
   /** How many brokers Kafka has if it is started. Default: three, as users have. */
   brokers?: BrokerCount | undefined;
+  /** Whether local brokers run as Kafka's own script runs them: their start takes longer, and then they need less CPU. */
+  isLongRun?: boolean | undefined;
   /** How to use a running Docker engine. Default: `docker-compose`. */
   prefer?: 'docker-compose' | 'testcontainers' | undefined;
 }
@@ -54,13 +56,13 @@ export interface Stack extends AsyncDisposable {
  * @throws StackError with a remedy when that is not possible.
  */
 export async function startStack(options: StartStackOptions): Promise<Stack> {
-  const { print, brokers = 3, prefer = 'docker-compose' } = options;
+  const { print, brokers = 3, isLongRun = false, prefer = 'docker-compose' } = options;
   const signal = options.signal ?? new AbortController().signal;
   const given = givenAddresses(process.env);
   const wanted = serviceNames.filter((name) => given[name] === undefined);
   await checkGiven(given);
   const { how, started } =
-    wanted.length === 0 ? nothing : await startWanted({ wanted, brokers, print, signal, prefer });
+    wanted.length === 0 ? nothing : await startWanted({ wanted, brokers, isLongRun, print, signal, prefer });
   const addresses = { ...given, ...started.addresses };
   const kind = Object.fromEntries(
     serviceNames.map((name) => [name, given[name] === undefined ? how : 'given']),

@@ -57,7 +57,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
     super(options);
     this.#options = options;
     const brokers = new KafkaTransactionBrokers(options.kafka, options.onThrottled);
-    this.#producer = new TenantProducer(brokers, this.id);
+    this.#producer = new TenantProducer(brokers, this.id, options.kafka.transactions);
     this.#takeOver = new TakeOver(options, this, this.#producer);
     this.#partitions = new Map(options.wanted.map(({ name, partitions }) => [name, partitions]));
   }

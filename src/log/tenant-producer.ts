@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '../errors.ts';
 import type { Right } from './kafka-errors.ts';
+import type { Turns } from '../semaphore.ts';
 import { RecordBatch } from './wire/record-batch.ts';
 import type { TopicPartition, TopicPartitions, TransactionBrokers } from './transaction-brokers.ts';
 import { TransactionalProducer } from './transactional-producer.ts';
@@ -15,13 +16,16 @@ type ToError = (error: unknown, needs: readonly Right[]) => RollcallError;
 export class TenantProducer {
   readonly #brokers: TransactionBrokers;
   readonly #transactionalId: string;
+  readonly #transactions: Turns;
   #producer: TransactionalProducer | null = null;
   #failure: RollcallError | null = null;
   #lastTurn: Promise<unknown> = Promise.resolve();
 
-  constructor(brokers: TransactionBrokers, transactionalId: string) {
+  /** `transactions`: all transactions of the process run in it. */
+  constructor(brokers: TransactionBrokers, transactionalId: string, transactions: Turns) {
     this.#brokers = brokers;
     this.#transactionalId = transactionalId;
+    this.#transactions = transactions;
   }
 
   /** Creates a producer. Opening it fences older ones and resolves their open transaction. */
@@ -41,21 +45,24 @@ export class TenantProducer {
     return turn;
   }
 
-  /** Runs a task at once. */
-  async run<T>(task: Task<T>, toError: ToError): Promise<T> {
+  /** Runs a task as soon as the process may begin one more transaction. */
+  run<T>(task: Task<T>, toError: ToError): Promise<T> {
     const producer = this.#producer;
-    if (producer === null) throw this.#nothingSent();
-    try {
-      return await task(producer);
-    } catch (error) {
-      const failure = toError(error, [
-        { operation: 'Write', on: 'topic', names: [`${this.#transactionalId}.*`] },
-        { operation: 'Write', on: 'transactional-id', names: [this.#transactionalId] },
-      ]);
-      this.#failure = failure;
-      this.discard();
-      throw failure;
-    }
+    return this.#transactions.run(async () => {
+      // Another task may have failed meanwhile.
+      if (producer === null || producer !== this.#producer) throw this.#nothingSent();
+      try {
+        return await task(producer);
+      } catch (error) {
+        const failure = toError(error, [
+          { operation: 'Write', on: 'topic', names: [`${this.#transactionalId}.*`] },
+          { operation: 'Write', on: 'transactional-id', names: [this.#transactionalId] },
+        ]);
+        this.#failure = failure;
+        this.discard();
+        throw failure;
+      }
+    });
   }
 
   /** The error of a task that waited for its turn while another one failed. */

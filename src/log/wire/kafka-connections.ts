@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerMetadata } from 'kafkajs';
 import { jitteredPauseMs, type Backoff } from '../../backoff.ts';
+import { Semaphore, Turns } from '../../semaphore.ts';
 import { BrokerConnection } from './broker-connection.ts';
 import { request, typeOf, wholeRequest, type BrokerAt, type RequestFor } from './kafka-broker.ts';
 import { RequestFailure, type TopicPartition } from '../transaction-brokers.ts';
@@ -27,6 +28,13 @@ interface NodeAddress {
 
 /** For how long a question to any broker is repeated while no broker answers. */
 const ANSWERED_WITHIN_MS = 9_000;
+/**
+ * How many transactions of a process may be open at once. A broker works on one request of a connection at a time, so more of
+ * them would not end sooner. They would wait for the connection while their time runs (60 s for the brokers).
+ */
+const OPEN_TRANSACTIONS = 16;
+/** A transaction that waits for slow brokers must not keep the others waiting for longer. */
+const LONG_TRANSACTION_MS = 5_000;
 const MISSING = 'UNKNOWN_TOPIC_OR_PARTITION';
 const RETRY: Backoff = { firstMs: 50, longestMs: 1_000 };
 
@@ -35,6 +43,8 @@ const RETRY: Backoff = { firstMs: 50, longestMs: 1_000 };
  * first request. One tenant cannot close them, and none keeps what another one has heard of leaders.
  */
 export class KafkaConnections implements Disposable {
+  /** The transactions of all tenants begin in turn. */
+  readonly transactions = new Turns(new Semaphore(OPEN_TRANSACTIONS), LONG_TRANSACTION_MS);
   readonly #newConnection: (address: string) => BrokerConnection;
   readonly #configured: readonly string[];
   /** By node id, as the brokers advertise them. */

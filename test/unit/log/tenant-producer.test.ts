@@ -1,13 +1,15 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
+import { Semaphore, Turns } from '../../../src/semaphore.ts';
 import { TenantProducer } from '../../../src/log/tenant-producer.ts';
 import type { TransactionBrokers } from '../../../src/log/transaction-brokers.ts';
 
 const asError = (error: unknown): RollcallError =>
   new RollcallError('KAFKA_OUTCOME_UNKNOWN', (error as Error).message, { remedy: '' });
 
-function createdProducer(): TenantProducer {
-  const producer = new TenantProducer({} as TransactionBrokers, 'p.t');
+function createdProducer(transactions = new Turns(new Semaphore(1), 60_000)): TenantProducer {
+  const producer = new TenantProducer({} as TransactionBrokers, 'p.t', transactions);
   producer.create();
   return producer;
 }
@@ -40,4 +42,37 @@ it('the producer of a tenant is discarded after a failure, and the next task get
   expect(waiting).not.toHaveBeenCalled();
   producer.create();
   expect(await producer.inTurn(() => Promise.resolve('done'), asError)).toBe('done');
+});
+
+it('a tenant begins a transaction when another tenant of the process has ended its own', async () => {
+  const transactions = new Turns(new Semaphore(1), 60_000);
+  const [one, other] = [createdProducer(transactions), createdProducer(transactions)];
+  const events: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const running = one.inTurn(async () => {
+    await first.promise;
+    events.push('one ends');
+  }, asError);
+  const waiting = other.inTurn(async () => void events.push('other begins'), asError);
+  await setImmediate();
+  expect(events).toEqual([]);
+  first.resolve();
+  await Promise.all([running, waiting]);
+  expect(events).toEqual(['one ends', 'other begins']);
+});
+
+it('a tenant sends nothing with a new producer for a task of the producer before', async () => {
+  const transactions = new Turns(new Semaphore(1), 60_000);
+  const [one, other] = [createdProducer(transactions), createdProducer(transactions)];
+  const first = Promise.withResolvers<void>();
+  const running = one.inTurn(() => first.promise, asError);
+  const task = vi.fn<() => Promise<void>>();
+  const waiting = other.inTurn(task, asError);
+  await setImmediate();
+  other.discard();
+  other.create();
+  first.resolve();
+  await running;
+  await expect(waiting).rejects.toMatchObject({ code: 'KAFKA_NOT_SENT' });
+  expect(task).not.toHaveBeenCalled();
 });
