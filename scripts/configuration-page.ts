@@ -7,7 +7,8 @@ For those who write \`rollcall.yaml\`. The tables explain every key. The last se
 
 - \`rollcall init\` writes a configuration that you fill in. \`rollcall check\` tests it, and warns of secrets in clear text.
 - \`rollcall check --offline\` tests the file alone, for a pipeline without secrets. It lists the variables and files that the configuration needs.
-  With \`--strict\`, warnings are failures, too.
+  With \`--strict\`, warnings are failures, too. A field that is nearly one of the specification is only named, because the hub may have it.
+- \`rollcall check --notify\` also sends a test message to \`notify.url\`.
 - [examples/rollcall.yaml](../examples/rollcall.yaml) shows every key. Editors can use [config.schema.json](../config.schema.json).
 - [Estates](estates.md) shows log-in with tokens, certificates, proxies, and the settings for some clouds.
 - Rollcall reads \`./rollcall.yaml\`, unless \`--config\` or \`ROLLCALL_CONFIG\` names another file.

@@ -94,12 +94,15 @@ export function partitionsOf(kafka: KafkaConfig, suffix: TopicSuffix): number {
   return suffix === 'progress' ? 1 : (kafka.partitions[suffix] ?? kafka.partitions.default);
 }
 
+let jsonSchema: JsonSchema | undefined;
+
 /** Returns the JSON Schema (draft 2020-12) of the file; `config.schema.json` allows `${…}` for its values too. */
 export function configJsonSchema(): JsonSchema {
-  // Through JSON, Zod's schema becomes a plain tree.
-  return JSON.parse(
+  // Through JSON, Zod's schema becomes a plain tree. That takes longer than to check a file.
+  jsonSchema ??= JSON.parse(
     JSON.stringify(z.toJSONSchema(configSchema, { io: 'input', override: useAnyOf })),
   ) as JsonSchema;
+  return jsonSchema;
 }
 
 /** `oneOf` would refuse a placeholder, which fits each of the alternatives. */

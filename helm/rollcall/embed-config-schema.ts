@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configFileSchema } from '../../scripts/config-schema.ts';
 import type { JsonSchema } from '../../src/config.ts';
+import { withoutAlternatives } from './without-alternatives.ts';
 import { README_FILE, readmeWithValues } from './values-table.ts';
 
 /*
@@ -17,12 +18,11 @@ export function readValuesSchema(): JsonSchema {
 
 /** Returns the values schema with the program's current schema as `config`. */
 export function withConfigSchema(valuesSchema: JsonSchema): JsonSchema {
-  const { $schema: _dialect, $defs, required: _required, ...config } = configFileSchema();
+  const { $schema: _dialect, $defs: _placeholder, required: _required, ...config } = configFileSchema();
   return {
     ...valuesSchema,
     // The chart's own check reports missing keys, in a text that a person understands.
-    properties: { ...valuesSchema.properties, config },
-    $defs: { ...(valuesSchema['$defs'] as object), ...($defs as object) },
+    properties: { ...valuesSchema.properties, config: withoutAlternatives(config) },
   };
 }
 

@@ -1,6 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
 import { isOff, listOf, mapOf, type Finding, type KeyPath } from './problem.ts';
-import { mechanismOf } from './services.ts';
 import { collectionOf } from './schedules.ts';
 import { protectedFieldsOf } from '../core/rows/mapping-rules.ts';
 import { DERIVED_COLLECTIONS, isCollectionName } from '../model/collections.ts';
@@ -156,7 +155,7 @@ function credentialFindings(root: Written): Finding[] {
 
 function kafkaFindings({ ssl, sasl }: Written): Finding[] {
   const findings = certificateFindings(mapOf(ssl), ['kafka', 'ssl']);
-  if (mechanismOf(sasl) === 'aws-msk-iam' && isOff(ssl)) {
+  if (/^aws-msk-iam$/i.test(String(mapOf(sasl)['mechanism'])) && isOff(ssl)) {
     const message = 'must be true: Amazon MSK accepts the mechanism aws-msk-iam only over TLS';
     findings.push({ path: ['kafka', 'ssl'], message });
   }
@@ -166,7 +165,8 @@ function kafkaFindings({ ssl, sasl }: Written): Finding[] {
 function redisFindings({ url, sentinel, cluster, ssl }: Written): Finding[] {
   const findings = certificateFindings(mapOf(ssl), ['redis', 'ssl']);
   const isCluster = cluster === true || cluster === 'true';
-  if (!isCluster && sentinel === undefined && typeof url === 'string' && url.includes(','))
+  // With ${…} for its value, it may be one.
+  if (isOff(cluster) && sentinel === undefined && typeof url === 'string' && url.includes(','))
     findings.push({
       path: ['redis', 'url'],
       message: 'names several servers: set redis.sentinel if they are Sentinels, or redis.cluster: true',

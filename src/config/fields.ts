@@ -111,27 +111,39 @@ function urlProblem(value: string, schemes: readonly string[]): string | null {
 
 /** An address of one of these schemes without credentials, query or fragment; trailing slashes are removed. */
 export function address(...schemes: readonly string[]) {
-  return checkedAddress((value) => urlProblem(value, schemes));
+  return checkedAddress((value) => urlProblem(value, schemes), patternOf(schemes));
 }
 
 /** The same, with one host or several, which commas separate. */
 export function addresses(...schemes: readonly string[]) {
-  return checkedAddress((value) => {
+  const several = (value: string) => {
     if (/,\s*\w+:\/\//.test(value))
       return `must name the scheme once, before all hosts: ${schemes.find((each) => value.startsWith(each)) ?? schemes[0]}//a:6379,b:6379`;
     const [, scheme = '', hosts = '', path = ''] = /^(\w+:\/\/)([^/]*)(.*)$/.exec(value) ?? [];
     const problems = hosts.split(',').map((host) => urlProblem(scheme + host + path, schemes));
     return problems.find((problem) => problem !== null) ?? null;
-  }, `must be text; write several hosts in one address: ${schemes[0]}//a:6379,b:6379`);
+  };
+  const isNoText = `must be text; write several hosts in one address: ${schemes[0]}//a:6379,b:6379`;
+  return checkedAddress(several, patternOf(schemes), isNoText);
 }
 
-function checkedAddress(problemOf: (value: string) => string | null, isNoText = 'must be text') {
+/** What the JSON Schema says of an address: it cannot call a function. */
+function patternOf(schemes: readonly string[]): string {
+  return `^(${schemes.join('|')})//[^/?#]+(/[^?#]*)?$`;
+}
+
+function checkedAddress(
+  problemOf: (value: string) => string | null,
+  pattern: string,
+  isNoText = 'must be text',
+) {
   return z
     .string({ error: isNoText })
     .superRefine((value, context) => {
       const problem = problemOf(value);
       if (problem !== null) context.addIssue({ code: 'custom', message: problem });
     })
+    .meta({ pattern })
     .transform((value) => value.replace(/\/+$/, ''));
 }
 

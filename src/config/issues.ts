@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { didYouMean } from '../core/did-you-mean.ts';
-import type { KeyPath, Problem } from './problem.ts';
+import { mapOf, type KeyPath, type Problem } from './problem.ts';
 import { keysAt, mechanismsWith, neededAt, type JsonSchema } from './shape.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -36,8 +36,18 @@ export function problemsOf(
     });
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknown([...path, key]));
     if (issue.code === 'invalid_key') return [unknown(path)];
-    return [{ path, message: absence(file, path) ?? issue.message, line: lineOf(path) }];
+    const problem: Problem = { path, message: absence(file, path) ?? issue.message, line: lineOf(path) };
+    const isUntried = issue.code === 'invalid_union' && issue.errors.length === 0;
+    return isUntried ? [problem].concat(unknownBeside(file, path).map(unknown)) : [problem];
   });
+}
+
+/** While the mechanism is not known, its map has no alternative: the keys that none of them has. */
+function unknownBeside({ value, schema }: { value: unknown; schema: JsonSchema }, path: KeyPath): KeyPath[] {
+  const map = path.slice(0, -1);
+  const known = keysAt(schema, map);
+  const written = Object.keys(mapOf(valueAt(value, map)));
+  return written.filter((key) => !known.includes(key)).map((key) => map.concat(key));
 }
 
 function whyUnknown(schema: JsonSchema, at: KeyPath): string {
@@ -49,13 +59,17 @@ function whyUnknown(schema: JsonSchema, at: KeyPath): string {
 
 /** Returns the problem of a key without a value, which replaces the schema's message; null for a key with a value. */
 function absence({ value, schema }: { value: unknown; schema: JsonSchema }, path: KeyPath): string | null {
-  const found = path.reduce<unknown>((parent, part) => ownValue(parent, part), value);
+  const found = valueAt(value, path);
   if (path.length === 0 && (found === null || found === undefined)) return 'is empty';
   if (found === undefined) {
     const needed = neededAt(schema, path);
     return needed.length === 0 ? 'is missing' : `is missing; it needs ${needed.join(', ')}`;
   }
   return found === null ? 'has no value: set one, or remove the key' : null;
+}
+
+function valueAt(value: unknown, path: KeyPath): unknown {
+  return path.reduce<unknown>(ownValue, value);
 }
 
 function ownValue(parent: unknown, key: string | number): unknown {

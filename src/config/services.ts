@@ -11,7 +11,6 @@ import {
   tokenClient,
   wholeNumber,
 } from './fields.ts';
-import { mapOf } from './problem.ts';
 import { Secret } from './redacted-secret.ts';
 
 /** Large enough for the bundle of a system's authorities. */
@@ -44,27 +43,28 @@ const oauthClient = {
   ca: pem().optional().describe('CA certificates of the token service, PEM.'),
 };
 
-/** The mechanism of a log-in to Kafka, which may be written in upper case, as Kafka itself does. */
-export function mechanismOf(sasl: unknown): unknown {
-  const { mechanism } = mapOf(sasl);
-  return typeof mechanism === 'string' ? mechanism.toLowerCase() : mechanism;
+/** SASL mechanisms, in lower case or as Kafka's documents write them: in upper case. */
+function mechanism<const Name extends string>(...names: readonly Name[]) {
+  return z
+    .enum([...names, ...names.map((name) => name.toUpperCase())])
+    .transform((written) => written.toLowerCase() as Name);
 }
 
 /** How a process logs in to Kafka. */
-const logIn = z.discriminatedUnion(
+const sasl = z.discriminatedUnion(
   'mechanism',
   [
     z.strictObject({
-      mechanism: z
-        .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
-        .describe('SASL mechanism with a user name and a password.'),
+      mechanism: mechanism('plain', 'scram-sha-256', 'scram-sha-512').describe(
+        'SASL mechanism with a user name and a password.',
+      ),
       username: text().describe('User name.'),
       password: secret().describe('Password.'),
     }),
     z.strictObject({
-      mechanism: z
-        .literal('oauthbearer')
-        .describe('SASL mechanism with tokens, which Rollcall gets from a token service.'),
+      mechanism: mechanism('oauthbearer').describe(
+        'SASL mechanism with tokens, which Rollcall gets from a token service.',
+      ),
       ...oauthClient,
       extensions: z
         .record(z.string().regex(/^[A-Za-z]+$/), text())
@@ -74,18 +74,17 @@ const logIn = z.discriminatedUnion(
         ),
     }),
     z.strictObject({
-      mechanism: z
-        .literal('aws-msk-iam')
-        .describe('Log-in to Amazon MSK with the IAM credentials of this process.'),
+      mechanism: mechanism('aws-msk-iam').describe(
+        'Log-in to Amazon MSK with the IAM credentials of this process.',
+      ),
       region: text(100).describe('AWS region of the cluster.'),
     }),
   ],
-  { error: 'must be one of plain, scram-sha-256, scram-sha-512, oauthbearer, aws-msk-iam' },
+  {
+    error:
+      'must be one of plain, scram-sha-256, scram-sha-512, oauthbearer, aws-msk-iam, or one of these in upper case',
+  },
 );
-const sasl = z.preprocess((written) => {
-  const mechanism = mechanismOf(written);
-  return mechanism === undefined ? written : { ...mapOf(written), mechanism };
-}, logIn);
 
 /** The connection to Kafka, and the settings of topics. */
 export const kafka = z

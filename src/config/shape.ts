@@ -21,12 +21,12 @@ export function keysAt(schema: JsonSchema, path: KeyPath): readonly string[] {
   );
 }
 
-/** The mechanisms of `kafka.sasl` whose alternative has the key at a path; none for any other path. */
+/** The mechanisms of `kafka.sasl`, in lower case, whose alternative has the key at a path; none for any other path. */
 export function mechanismsWith(schema: JsonSchema, path: KeyPath): readonly string[] {
   return schemasAt(schema, path.slice(0, -1)).flatMap(({ properties = {} }) => {
-    const { mechanism } = properties;
-    if (mechanism === undefined || properties[String(path.at(-1))] === undefined) return [];
-    return [mechanism['enum'] ?? mechanism['const']].flat().map(String);
+    const names = (properties['mechanism']?.['enum'] ?? []) as readonly string[];
+    if (properties[String(path.at(-1))] === undefined) return [];
+    return names.filter((name) => name === name.toLowerCase());
   });
 }
 

@@ -35,56 +35,35 @@ Checks that the schema cannot express, or whose errors a person would not unders
 
 {{/* Secrets as plain text in the configuration: anyone who may read ConfigMaps could read them. */}}
 {{- define "rollcall.openSecrets" -}}
-{{- $config := .Values.config -}}
-{{- $found := list -}}
-{{- $secrets := dict
-  "config.kafka.sasl.password" (dig "kafka" "sasl" "password" "" $config)
-  "config.kafka.sasl.clientSecret" (dig "kafka" "sasl" "clientSecret" "" $config)
-  "config.registry.bearerToken" (dig "registry" "bearerToken" "" $config)
-  "config.registry.oauth.clientSecret" (dig "registry" "oauth" "clientSecret" "" $config)
-  "config.registry.password" (dig "registry" "password" "" $config)
-  "config.redis.password" (dig "redis" "password" "" $config)
-  "config.notify.token" (dig "notify" "token" "" $config)
-  "config.redis.sentinel.password" (dig "redis" "sentinel" "password" "" $config)
-  "config.redis.ssl.passphrase" (dig "redis" "ssl" "passphrase" "" $config)
-  "config.pseudonymise.key" (dig "pseudonymise" "key" "" $config)
--}}
-{{- range $index, $tenant := $config.tenants -}}
-{{- $_ := set $secrets (printf "config.tenants[%d].hub.clientSecret" $index) (dig "hub" "clientSecret" "" $tenant) -}}
-{{- end -}}
-{{- range $path, $value := $secrets -}}
-{{- if and $value (not (regexMatch "^\\$\\{[^}]+\\}$" $value)) -}}
-{{- $found = append $found $path -}}
-{{- end -}}
-{{- end -}}
-{{- if regexMatch "^https://hooks\\.slack\\.com/[^$]*$" (dig "notify" "url" "" $config) -}}
-{{- $found = append $found "config.notify.url" -}}
-{{- end -}}
-{{- $redisUrl := dig "redis" "url" "" $config -}}
-{{- if and (contains "@" $redisUrl) (not (contains "${" $redisUrl)) -}}
-{{- $found = append $found "config.redis.url (the password in it)" -}}
-{{- end -}}
-{{- range $part := list "kafka" "registry" -}}
-{{- $ssl := dig $part "ssl" nil $config -}}
-{{- if kindIs "map" $ssl -}}
-{{- if contains "-----BEGIN" (dig "key" "" $ssl) -}}
-{{- $found = append $found (printf "config.%s.ssl.key" $part) -}}
-{{- end -}}
-{{- $passphrase := dig "passphrase" "" $ssl -}}
-{{- if and $passphrase (not (regexMatch "^\\$\\{[^}]+\\}$" $passphrase)) -}}
-{{- $found = append $found (printf "config.%s.ssl.passphrase" $part) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-{{- $ssl := dig "redis" "ssl" dict $config -}}
-{{- if contains "-----BEGIN" (dig "key" "" $ssl) -}}
-{{- $found = append $found "config.redis.ssl.key" -}}
-{{- end -}}
 {{- $problems := list -}}
-{{- range $found -}}
+{{- range include "rollcall.openSecretsIn" (dict "path" "config" "value" .Values.config) | fromJsonArray -}}
 {{- $problems = append $problems (printf "%s is plain text and would be readable in the ConfigMap: put it into a Secret, and write ${NAME} or ${file:/path} here." .) -}}
 {{- end -}}
 {{- toJson $problems -}}
+{{- end }}
+
+{{/* The paths of such secrets, as a JSON list. Takes a dict: value, and path, where it is. The names are those of isSecret in src/config/clear-text.ts. */}}
+{{- define "rollcall.openSecretsIn" -}}
+{{- $path := .path -}}
+{{- $found := list -}}
+{{- if kindIs "map" .value -}}
+{{- range $key, $value := .value -}}
+{{- $found = concat $found (include "rollcall.openSecretsIn" (dict "path" (printf "%s.%s" $path $key) "value" $value) | fromJsonArray) -}}
+{{- end -}}
+{{- else if kindIs "slice" .value -}}
+{{- range $index, $value := .value -}}
+{{- $found = concat $found (include "rollcall.openSecretsIn" (dict "path" (printf "%s[%d]" $path $index) "value" $value) | fromJsonArray) -}}
+{{- end -}}
+{{- else if and (kindIs "string" .value) .value (not (contains "${" .value)) -}}
+{{- if regexMatch "(?i)(secret|password|passphrase|bearerToken|\\.key|\\.token)$" $path -}}
+{{- $found = append $found $path -}}
+{{- else if regexMatch "^[a-z]+://[^/]*@" .value -}}
+{{- $found = append $found (printf "%s (the password in it)" $path) -}}
+{{- else if and (eq $path "config.notify.url") (hasPrefix "https://hooks.slack.com/" .value) -}}
+{{- $found = append $found $path -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $found -}}
 {{- end }}
 
 {{/* Placeholders that nothing in these values could fill. The content of a named Secret is not visible here. */}}

@@ -72,6 +72,13 @@ describe('a problem', () => {
     },
   );
 
+  it.each(['"${M}"', 'scrm'])('that is a mistyped key beside the mechanism %s is reported', (mechanism) => {
+    const yaml = yamlWith({ kafka: `sasl: { mechanism: ${mechanism}, username: u, pasword: "\${X}" }` });
+    const { message } = refusal(() => checkText({ path: 'rollcall.yaml', readFile: () => yaml }));
+    expect(message).toContain('kafka.sasl.pasword is not a known key; did you mean password?');
+    expect(message).not.toContain('username');
+  });
+
   it.each([
     ['pasword', 'is not a known key; did you mean password?'],
     ['clientSecret', 'belongs to the mechanism oauthbearer, not to the one that is set'],
@@ -455,6 +462,12 @@ it('`progress` has one partition whatever is configured, and a map without defau
     topics.map((topic) => partitionsOf(load(yamlWith({ kafka: `partitions: ${written}` })).kafka, topic));
   expect(partitions('12', 'progress', 'users')).toEqual([1, 12]);
   expect(partitions('{ results: 6 }', 'results', 'rejects')).toEqual([6, 3]);
+});
+
+it('several servers in redis.url are no mistake while a variable says whether they are a Cluster', () => {
+  const yaml = yamlWith({ root: 'redis: { url: "redis://a:6379,b:6379", cluster: "${C}" }' });
+  const { needs } = checkText({ path: 'rollcall.yaml', readFile: () => yaml });
+  expect(needs).toContain('the environment variable C');
 });
 
 it('the mechanism of a log-in to Kafka may be written in upper case, as Kafka writes it', () => {
