@@ -238,11 +238,16 @@ function registerCollectionGauges(
         { tenant, collection, mode: 'incremental', value: value(live, 'INCREMENTAL') },
       ]),
     );
-  ofCollections(
+  gauge(
     'needs_decision',
-    '1 while the collection needs a decision of a person: rows on hold, rows of another tenant, lost absences, or records whose schema is lost.',
-    ({ collection, status: { decisions } }) =>
-      Number(decisions.some(({ collections }) => collections.includes(collection))),
+    '1 while the collection needs a decision of a person, with the code of the decision; 0, with no code, while it needs none.',
+    [...SCOPE, 'code'],
+    () =>
+      synced().flatMap(({ tenant, collection, status: { decisions } }) => {
+        const needed = decisions.filter(({ collections }) => collections.includes(collection));
+        if (needed.length === 0) return [{ tenant, collection, code: '', value: 0 }];
+        return needed.map(({ code }) => ({ tenant, collection, code, value: 1 }));
+      }),
   );
   gauge(
     'collection_in_trouble',
