@@ -30,7 +30,7 @@ export function forTerminal(page: string, columns: number): string {
   const parts = page.replaceAll(/^```mermaid\n[^]*?^```\n+/gm, '').split(/^(```[^]*?^```)$/m);
   // Every second part is a block of code, where # begins a comment.
   const underlined = parts.map((part, at) =>
-    at % 2 === 0 ? part.replaceAll(/^(#+) (.+)$/gm, underline) : part,
+    at % 2 === 0 ? part.replaceAll(/^(#+) (.+)$/gm, underline).replaceAll('**', '') : part,
   );
   return withoutTables(underlined.join(''), columns);
 }
@@ -45,7 +45,7 @@ function withoutTables(page: string, columns: number): string {
   const shown = page.split('\n').flatMap((line, at, all) => {
     if (!line.startsWith('|')) return [line];
     const cells = line.slice(1, -1).split(/(?<!\\)\|/);
-    const [first = '', ...others] = cells.map((cell) => cell.trim().replaceAll(/\\(?=\|)|\*\*/g, ''));
+    const [first = '', ...others] = cells.map((cell) => cell.trim().replaceAll(/\\(?=\|)/g, ''));
     if (all[at + 1]?.startsWith('|--') === true) titles = others;
     if (line.startsWith('|--') || titles === others) return [];
     const lines = others.flatMap((cell, column) => {
@@ -67,8 +67,13 @@ export function helpOn(topic: string): string {
   return commandsHere(pageOn(topic));
 }
 
+/** {@link markdownOn}, with commands in place of links to documents. */
+export function pageOn(topic: string): string {
+  return `${asCommands(markdownOn(topic)).trim()}\n`;
+}
+
 /** The section of the runbooks on an error or an alert, why a part is not ready, a page or its section. Throws `USAGE_INVALID`. */
-export function pageOn(name: string): string {
+export function markdownOn(name: string): string {
   // The one kind of decision that is no error.
   const topic = name === 'ROWS_ON_HOLD' ? 'decide' : name;
   const [page = '', anchor] = topic.split('#');
@@ -76,7 +81,7 @@ export function pageOn(name: string): string {
     anchor === undefined
       ? (sectionOf('runbooks', topic) ?? partOf(topic) ?? read(page) ?? sectionIn(pages(), topic))
       : sectionIn([page], anchor);
-  if (text !== undefined) return `${asCommands(text).trim()}\n`;
+  if (text !== undefined) return text;
   throw new RollcallError('USAGE_INVALID', `There is no help on ${topic}`, {
     remedy: `"rollcall --help" lists the verbs. The pages are ${pages().join(', ')}.`,
   });

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
 import type { Registry } from 'prom-client';
 import { commandsHere } from '../commands-here.ts';
 import { RollcallError } from '../errors.ts';
 import type { Board } from './board.ts';
+import { helpPage, topicAt } from './help-page.ts';
 
 interface Answer {
   readonly status: number;
@@ -17,7 +18,7 @@ interface Answer {
 interface Shown {
   readonly board: Pick<Board, 'readiness' | 'json' | 'fatalReason'>;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
-  /** The text of `rollcall help` on a topic, to which the page links; throws for a topic without help. */
+  /** What `rollcall help` says of a topic, as Markdown; throws for a topic without help. */
   readonly help: (topic: string) => string;
 }
 
@@ -40,10 +41,11 @@ const PAGE_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 } as const;
+const HTML_TYPE = 'text/html; charset=utf-8';
 /** The files of the status page, by path. */
 const PAGE: ReadonlyMap<string, Answer> = new Map(
   [
-    ['/', 'index.html', 'text/html; charset=utf-8'],
+    ['/', 'index.html', HTML_TYPE],
     ['/status.css', 'status.css', 'text/css; charset=utf-8'],
     ['/status.js', 'status.js', 'text/javascript; charset=utf-8'],
     ['/dom.js', 'dom.js', 'text/javascript; charset=utf-8'],
@@ -53,10 +55,9 @@ const PAGE: ReadonlyMap<string, Answer> = new Map(
     return [path, { status: 200, contentType, body }];
   }),
 );
-const HELP = /^\/help\/([\w-]{1,60})$/;
 const NOT_THERE = 'There is /, /status.json, /livez, /readyz, /metrics and /help/<topic>.';
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Probes and scrapers need few connections. One connection above this number closes the oldest idle one. */
+/** Probes and scrapers need few connections. One that sends no request is closed after seconds, so idle ones lock no probe out. */
 const MAX_CONNECTIONS = 100;
 /** How often Node checks time-outs of connections; its default is half a minute. */
 const CHECK_TIMEOUTS_EVERY_MS = 1_000;
@@ -82,30 +83,12 @@ export async function startStatusServer(
       respond(request, response, options).catch(() => response.destroy());
     },
   );
-  boundConnections(server);
+  server.maxConnections = MAX_CONNECTIONS;
   await listen(server, options);
   // A broken connection of a probe needs no action.
   server.on('error', () => {});
   const { port } = server.address() as AddressInfo;
   return { host: options.host, port, close: () => close(server) };
-}
-
-/** Closes the oldest idle connection: refusing new ones would let idle connections lock out every probe. */
-function boundConnections(server: Server): void {
-  const open = new Set<Socket>();
-  const busy = new Set<Socket>();
-  server.on('connection', (socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-    if (open.size <= MAX_CONNECTIONS) return;
-    const oldest = open.values().find((each) => !busy.has(each)) ?? socket;
-    open.delete(oldest);
-    oldest.destroy();
-  });
-  server.on('request', ({ socket }, response) => {
-    busy.add(socket);
-    response.once('close', () => busy.delete(socket));
-  });
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, shown: Shown): Promise<void> {
@@ -143,16 +126,16 @@ async function answer(url: string, { board, metrics, help }: Shown): Promise<Ans
         () => json(500, { error: 'The metrics cannot be read.' }),
       );
     default:
-      return PAGE.get(path) ?? helpOn(path, help) ?? json(404, { error: NOT_THERE });
+      return PAGE.get(path) ?? (await helpAt(path, help)) ?? json(404, { error: NOT_THERE });
   }
 }
 
-function helpOn(path: string, help: Shown['help']): Answer | undefined {
-  const [, topic] = HELP.exec(path) ?? [];
+async function helpAt(path: string, help: Shown['help']): Promise<Answer | undefined> {
+  const topic = topicAt(path);
   if (topic === undefined) return undefined;
   try {
-    const body = help(topic);
-    return { status: 200, contentType: 'text/plain; charset=utf-8', body };
+    const body = await helpPage(topic, help(topic));
+    return { status: 200, contentType: HTML_TYPE, body };
   } catch {
     return undefined;
   }

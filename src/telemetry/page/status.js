@@ -181,9 +181,9 @@ function ownerOf(owner, nowMs) {
 /** Columns that show what is wrong come first, because a narrow screen shows only the first columns. */
 const COLUMNS = [
   'collection',
-  'sync',
   'on hold',
   'rejects',
+  'sync',
   'complete up to',
   'in Kafka',
   'at last full sync',
@@ -224,9 +224,9 @@ function row(each, nowMs) {
     'tr',
     { 'data-key': collection },
     node('th', { scope: 'row', class: trouble ? 'bad' : '' }, mark + collection),
-    sync(each, cell, nowMs),
     number(each.rowsOnHold, 'bad'),
     number(each.rejected, trouble?.part === 'rejects' ? 'bad' : 'warn'),
+    sync(each, cell, nowMs),
     cell(each.late?.part === 'watermark' ? 'warn' : '', ...ago(each.watermark, nowMs)),
     // The hub has no rows of a derived collection: its number is what its topic had after the last full sync.
     cell('', count(isDerived ? each.rowsThen : each.rowsNow)),

@@ -11,7 +11,7 @@ import { IS_FULL } from '../../run/rounds.ts';
 import { ANSWERED, boardOf, caughtUp, loaded, onHoldIn } from '../../unit/telemetry/support/board-of.ts';
 import { fiveProcesses } from '../../unit/telemetry/support/five-processes.ts';
 import { launchChromium, violationsOn } from './browser.ts';
-import { pageOn } from '../../../src/cli/help.ts';
+import { markdownOn } from '../../../src/cli/help.ts';
 
 // Linux has one by the npm package; another system may have none.
 const browser = await launchChromium();
@@ -34,7 +34,7 @@ async function serve(board: Board): Promise<string> {
     port: 0,
     board,
     metrics: new Registry(),
-    help: pageOn,
+    help: markdownOn,
   });
   servers.push(server);
   return `http://127.0.0.1:${server.port}/`;
@@ -43,6 +43,7 @@ async function serve(board: Board): Promise<string> {
 async function open(
   url: string,
   { width = 1280, colorScheme = 'light' }: { width?: number; colorScheme?: 'light' | 'dark' } = {},
+  awaited = 'details',
 ): Promise<Page> {
   if (browser === undefined) throw new Error('no Chromium');
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
@@ -51,7 +52,7 @@ async function open(
   page.on('pageerror', (error) => messages.push(error.message));
   page.on('request', (request) => requests.push(request.url()));
   await page.goto(url);
-  await page.waitForSelector('details');
+  await page.waitForSelector(awaited);
   return page;
 }
 
@@ -86,7 +87,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     const cells = await page.evaluate<string[][]>(
       '[...document.querySelectorAll("tbody tr")].map((row) => [...row.children].slice(0, 4).map((cell) => cell.textContent))',
     );
-    expect(cells[0]).toEqual(['users', 'idle', '0', '0']);
+    expect(cells[0]).toEqual(['users', '0', '0', 'idle']);
     expect(await page.textContent('.legend')).toContain('in Kafka: rows in the topic now');
     expect(cells.map(([name]) => name)).toEqual(COLLECTIONS.map((name, at) => (at < 3 ? name : `↳ ${name}`)));
   });
@@ -120,11 +121,34 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     const page = await open(url);
     const path = await page.getAttribute('#decisions ~ ul a', 'href');
     const answer = await fetch(new URL(path ?? '', url));
-    expect(await answer.text()).toMatch(/^# Decide/);
+    expect(await answer.text()).toContain('<h1>Decide');
   });
 
   it.each([
-    ['light', 1280],
+    ['light', 390],
+    ['dark', 1440],
+  ] as const)(
+    'shows the help in %s at a width of %d as a page, without a fault for axe',
+    async (colorScheme, width) => {
+      const page = await open(`${url}help/operations`, { colorScheme, width }, 'h1');
+      expect(await page.textContent('main')).not.toMatch(/\*\*|\|--|\]\(/);
+      expect(await page.getAttribute('main a', 'href')).toMatch(/^[\w-]+(\.[\w-]+)?$/);
+      await expectSound(page, width);
+    },
+  );
+
+  it('shows on a narrow screen what is on hold, without a move sideways', async () => {
+    emit(rowsOnHold('enrollments', 1_312));
+    const page = await open(url, { width: 390 });
+    await page.waitForSelector('td.bad');
+    const right = 'document.querySelector("td.bad").getBoundingClientRect().right';
+    expect(await page.evaluate(right)).toBeLessThan(390 - 30);
+  });
+
+  it.each([
+    ['light', 1440],
+    ['light', 768],
+    ['dark', 768],
     ['dark', 390],
   ] as const)(
     'has no fault for axe in %s at a width of %d, and nothing is cut off',
