@@ -12,12 +12,6 @@ type LogLevel = (typeof LOG_LEVELS)[number];
 const REDACTED = '[redacted]';
 const SECRET_KEY =
   /^((proxy)?[-_]?authorization|(set[-_]?)?cookie|((access|refresh)[-_]?)?token|password|passphrase|(client[-_]?)?secret|(private|api)[-_]?key)$/i;
-/** The usual spellings, on the first two levels, for pino's own redaction. */
-const SECRET_PATHS =
-  'authorization Authorization token accessToken access_token password secret clientSecret client_secret cookie'
-    .split(' ')
-    .flatMap((key) => [key, `*.${key}`]);
-
 /** Returns the level in ROLLCALL_LOG_LEVEL, by default `info`. Throws `CONFIG_INVALID`. */
 export function logLevelFrom(env: Readonly<Record<string, string | undefined>>): LogLevel {
   const wanted = env['ROLLCALL_LOG_LEVEL'] ?? '';
@@ -39,13 +33,12 @@ export function createLogger(options: { level: LogLevel; destination: Destinatio
       level: options.level,
       base: null,
       timestamp: stdTimeFunctions.isoTime,
-      serializers: { err: withoutData },
-      // The bindings of child loggers bypass the formatters, but not this.
-      redact: { paths: SECRET_PATHS, censor: REDACTED },
-      formatters: { level: (label) => ({ level: label }), log: (fields) => redactMap(fields) },
+      // The hook has made it safe.
+      serializers: { err: (error: unknown) => error },
+      formatters: { level: (label) => ({ level: label }) },
       hooks: {
         logMethod(parameters, method) {
-          method.apply(this, scrubParameters(parameters) as typeof parameters);
+          method.apply(this, parameters.map(safeParameter) as typeof parameters);
         },
       },
     },
@@ -73,9 +66,14 @@ const MAX_ITEMS = 100;
 
 function redactMap(map: object, depth = 0): Record<string, unknown> {
   const entries = Object.entries(map).slice(0, MAX_ITEMS);
-  return Object.fromEntries(
-    entries.map(([key, value]) => [key, SECRET_KEY.test(key) ? REDACTED : redact(value, depth + 1)]),
-  );
+  return Object.fromEntries(entries.map(([key, value]) => [key, redactField(key, value, depth + 1)]));
+}
+
+function redactField(key: string, value: unknown, depth: number): unknown {
+  if (SECRET_KEY.test(key)) return REDACTED;
+  // A text that was thrown may quote data, too.
+  if (key.startsWith('err') && typeof value === 'string') return safeError(value);
+  return redact(value, depth);
 }
 
 function redact(value: unknown, depth: number): unknown {
@@ -87,27 +85,8 @@ function redact(value: unknown, depth: number): unknown {
   return 'toJSON' in value ? value : redactMap(value, depth);
 }
 
-/** Sets a safe message for an error without one: pino would use the error's own message. */
-function scrubParameters(parameters: readonly unknown[]): unknown[] {
-  const [first, ...rest] = parameters;
-  const error = first instanceof Error ? first : errorIn(first);
-  if (error !== null && rest[0] === undefined) rest[0] = safeErrorMessage(error);
-  return [first instanceof Error ? { err: first } : scrubText(first), ...rest.map(scrubText)];
-}
-
-function errorIn(fields: unknown): Error | null {
-  if (typeof fields !== 'object' || fields === null || !('err' in fields)) return null;
-  return fields.err instanceof Error ? fields.err : null;
-}
-
-/** Scrubs the values of a message. The formatter handles fields. */
-function scrubText(value: unknown, index?: number): unknown {
-  if (typeof value === 'string') return scrub(value);
-  if (index === undefined) return value;
-  return value instanceof Error ? safeErrorMessage(value) : redact(value, 1);
-}
-
-/** Serialises a value under the error key; the formatter may have made it safe already. */
-function withoutData(value: unknown): unknown {
-  return value instanceof Error || typeof value === 'string' ? safeError(value) : value;
+/** A parameter of a line: fields or an error, then the message and its values. Of an error, pino takes its message. */
+function safeParameter(value: unknown, index: number): unknown {
+  if (!(value instanceof Error)) return redact(value, 0);
+  return index === 0 ? { err: safeError(value) } : safeErrorMessage(value);
 }

@@ -7,16 +7,9 @@ import { formatDuration, isoOrNull, outOf } from '../words.ts';
 import type { CollectionFacts, NotReady, TenantFacts } from './tenant-facts.ts';
 
 /** The facts of a collection that are shown as they are. */
-type ShownFacts = Pick<
+type ShownFacts = Omit<
   CollectionFacts,
-  | 'collection'
-  | 'hasIncremental'
-  | 'isWaiting'
-  | 'running'
-  | 'rowsNow'
-  | 'rowsLate'
-  | 'filterSelectsNothing'
-  | 'unmet'
+  'progress' | 'rejectsNow' | 'failing' | 'incrementalEveryMs' | 'fullSync'
 >;
 
 /** As `/status.json` gives it; times are ISO 8601. */
@@ -55,8 +48,15 @@ const WATERMARK_GRACE_MS = 10 * 60_000;
 
 /** The status of a collection, from the facts. */
 export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
-  const { collection, progress, rowsNow, rejectsNow, rowsLate, filterSelectsNothing, hasIncremental } = facts;
-  const { isWaiting, running, unmet } = facts;
+  const {
+    progress,
+    rejectsNow,
+    failing: _failing,
+    incrementalEveryMs: _every,
+    fullSync: _at,
+    ...shown
+  } = facts;
+  const { collection } = shown;
   const full = progress?.lastCompleteFull ?? null;
   const { derivedFrom } = collectionNamed(collection);
   const isNotOffered = tenant.notOffered.includes(derivedFrom ?? collection);
@@ -67,26 +67,19 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
   const rejectedInSyncs = Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0);
   const rejected = isSynced ? (rejectsNow ?? rejectedInSyncs) : 0;
   return {
-    collection,
+    ...shown,
     derivedFrom,
     isNotOffered,
-    rowsNow,
     lastCompleteFull: isoOrNull(full?.startedAtMs ?? null),
     rowsThen: full?.rows ?? null,
     watermark: isoOrNull(progress?.watermarkMs ?? null),
-    hasIncremental,
     sync: progress && {
       mode: progress.mode,
       complete: progress.complete,
       startedAt: new Date(progress.startedAtMs).toISOString(),
     },
-    isWaiting,
-    running,
     rowsOnHold: isSynced ? rowsOnHoldOf(facts, tenant) : 0,
     rejected,
-    rowsLate,
-    filterSelectsNothing,
-    unmet,
     lostSchemas: lostSchemaIds(progress),
     rowsShort: short === null ? 0 : short.total - short.rows,
     late: isSynced ? (lateness(facts, tenant) ?? (wait && { part: 'removals', ...wait })) : null,
