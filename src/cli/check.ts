@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { checkText, enabledCollections, type WrittenConfig } from '../config.ts';
 import { ENCRYPT, secretsInClear, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
 import { listOf, mapOf } from '../config/problem.ts';
@@ -11,6 +11,7 @@ import { isCollectionName } from '../model/collections.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { topicsOf, typedFields } from '../session/started-tenant.ts';
 import { checkHub } from './check/check-hub.ts';
+import { checkNotify } from './check/check-notify.ts';
 import { checkKafka, checkRedis, checkRegistry } from './check/check-services.ts';
 import { failureOf, findingsOf, ok, warning, type Finding, type Probe } from './check/finding.ts';
 import { chooseTenants, type Scope } from './choose.ts';
@@ -31,6 +32,7 @@ export function command(): Command {
     .option('--tenant <id>', "check only this tenant's hub, topics and schemas")
     .option('--offline', 'check only the file: contact no service; variables need no values')
     .option('--strict', 'let each warning (!) count as a failure')
+    .addOption(new Option('--notify', 'also send a test message to notify.url').conflicts('offline'))
     .addHelpText(
       'after',
       `
@@ -38,6 +40,7 @@ export function command(): Command {
 
 --offline is for a pipeline that has no secrets and reaches no service. It lists the variables and files that the
 configuration needs, whether they exist or not. Their values are not checked.
+--notify sends one message to notify.url that says that it is a test, and checks that the receiver takes it.
 --json prints {"ok": …, "findings": […]}, also for a configuration with mistakes.
 
 Exit codes: 0 nothing failed; 1 something failed (with --strict: or a warning); 2 the configuration has mistakes (all are listed).`,
@@ -52,7 +55,7 @@ const MARKS = {
   failure: { mark: '✗', color: 'red' },
 } as const;
 
-type CheckVerb = Verb<Scope & { readonly offline?: boolean; readonly strict?: boolean }>;
+type CheckVerb = Verb<Scope & { readonly [flag in 'offline' | 'strict' | 'notify']?: boolean }>;
 
 async function check(verb: CheckVerb): Promise<number> {
   const { configPath, signal, flags, output } = verb;
@@ -63,7 +66,8 @@ async function check(verb: CheckVerb): Promise<number> {
       return await report(verb, [{ title: 'Configuration', findings }]);
     }
     await using assembly = quietAssembly(verb.loadConfig());
-    return await report(verb, probesOf(assembly, { tenant: flags.tenant, configPath, signal }));
+    const { tenant, notify = false } = flags;
+    return await report(verb, probesOf(assembly, { tenant, isNotified: notify, configPath, signal }));
   } catch (error) {
     if (hasCode(error, 'CONFIG_INVALID'))
       output.data({ ok: false, findings: [{ section: 'Configuration', ...failureOf(configPath, error) }] });
@@ -78,7 +82,7 @@ async function* findingsOfText(configPath: string, { needs, value }: WrittenConf
   yield* mistypedFields(value);
 }
 
-/** Warns of fields whose names are nearly those of the specification. The hub may have them all the same. */
+/** Names fields whose names are nearly those of the specification. Nobody but the hub knows whether it has them: no warning. */
 function* mistypedFields(value: object): Generator<Finding> {
   for (const [at, tenant] of listOf(mapOf(value)['tenants']).entries())
     for (const [name, settings] of Object.entries(mapOf(mapOf(tenant)['collections']))) {
@@ -89,12 +93,14 @@ function* mistypedFields(value: object): Generator<Finding> {
         for (const field of listOf(mapOf(settings)[kind]).map(String)) {
           const hint = known.includes(field) ? '' : didYouMean(field, known);
           const path = `tenants[${at}].collections.${name}.${kind}`;
-          if (hint !== '') yield warning(path, `the specification has no ${field}${hint}`, MISTYPED_REMEDY);
+          const text = `${field} is no field of the specification${hint}`;
+          if (hint !== '') yield { level: 'unchecked', subject: path, text, remedy: MISTYPED_REMEDY };
         }
     }
 }
 
-const MISTYPED_REMEDY = 'Correct the name, unless the hub has a field of this name.';
+const MISTYPED_REMEDY =
+  'Correct the name, unless the hub has a field of this name: "rollcall check" without --offline looks.';
 
 const IN_CLEAR_REMEDY =
   'Write ${NAME} for an environment variable, or ${file:/path} for a file. Change the secret if others could read this file.';
@@ -146,9 +152,9 @@ function rowsOf({ level, subject, text, remedy }: Finding, colors: Output['color
 
 function probesOf(
   assembly: Assembly,
-  options: { tenant: string | undefined; configPath: string; signal: AbortSignal },
+  options: { tenant: string | undefined; isNotified: boolean; configPath: string; signal: AbortSignal },
 ): Probe[] {
-  const { configPath, signal } = options;
+  const { configPath, isNotified, signal } = options;
   const tenants = chooseTenants(assembly.config, options.tenant);
   const topics = tenants.flatMap((tenant) => topicsOf(assembly.config, tenant));
   const collections = tenants.flatMap(enabledCollections).length;
@@ -164,6 +170,9 @@ function probesOf(
     { title: 'Kafka', findings: () => checkKafka(assembly, tenants, signal) },
     { title: 'Schema registry', findings: () => checkRegistry(assembly, topics, signal) },
     { title: 'Redis', findings: () => checkRedis(assembly) },
+    ...(isNotified || assembly.config.notify !== undefined
+      ? [{ title: 'Webhook', findings: () => checkNotify(assembly.config, isNotified) }]
+      : []),
     ...tenants.map((tenant) => ({
       title: `Hub of ${tenant.id}  ${tenant.hub.baseUrl}`,
       tenant: tenant.id,

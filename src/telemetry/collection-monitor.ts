@@ -1,4 +1,5 @@
 import { enabledCollections, type TenantConfig } from '../config.ts';
+import type { EndOfHolds } from '../core/health/notices.ts';
 import type { CollectionFacts, NotReady, RunningSync } from '../core/health/tenant-facts.ts';
 import { describeError, hasCode, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -41,10 +42,12 @@ export class CollectionMonitor {
   isFailureNew = false;
   /** How many syncs of each kind have been inconclusive in a row. */
   readonly #inconclusive: Partial<Record<SyncMode, number>> = {};
-  /** How many syncs of each kind have failed in a row, how many of them because of the open circuit, and why the last one did. */
-  readonly #failures: Partial<
-    Record<SyncMode, { count: number; unasked: number; reason: Reason } | undefined>
-  > = {};
+  /** How many syncs of each kind have failed in a row, and why the last one did. */
+  readonly #failures: Partial<Record<SyncMode, { count: number; reason: Reason } | undefined>> = {};
+  /** What has become of rows on hold. */
+  ended: EndOfHolds = { removed: 0, back: 0 };
+  /** The most rows that this hold had at once, and how many of them a person approved. */
+  #hold = { most: 0, approved: 0 };
   #late = { rowsLate: 0, filterSelectsNothing: false };
   #unmet: readonly string[] = [];
 
@@ -53,6 +56,11 @@ export class CollectionMonitor {
   }
 
   note(event: CollectionEvent, nowMs: number): void {
+    this.#note(event, nowMs);
+    this.#noteHold();
+  }
+
+  #note(event: CollectionEvent, nowMs: number): void {
     switch (event.type) {
       case 'caught-up':
         this.endSyncs();
@@ -94,8 +102,10 @@ export class CollectionMonitor {
         return;
       case 'sync-failed':
         this.progress = event.progress ?? this.progress;
-        this.isFailureNew = true;
-        if (isFromHub(event.error)) this.#noteFailure(event, reasonOf(event.error), nowMs);
+        // While the circuit is open, the hub is not asked: that says nothing of the collection.
+        this.isFailureNew = !hasCode(event.error, 'HUB_CIRCUIT_OPEN');
+        if (isFromHub(event.error) && this.isFailureNew)
+          this.#noteFailure(event, reasonOf(event.error), nowMs);
         if (hasCode(event.error, 'ABSENCES_LOST')) {
           this.isFailureNew = !this.isLost;
           this.isLost = true;
@@ -127,26 +137,28 @@ export class CollectionMonitor {
     this.isWaiting = false;
   }
 
-  /** The hub answers again: syncs for which it was not asked say nothing of the collection. */
-  circuitClosed(): void {
-    for (const mode of ['FULL', 'INCREMENTAL'] as const) {
-      const { count = 0, unasked = 0, reason } = this.#failures[mode] ?? {};
-      const asked = count - unasked;
-      this.#failures[mode] = reason && asked > 0 ? { count: asked, unasked: 0, reason } : undefined;
+  /** A person has approved the removal of so many rows, which are removed. */
+  noteApproved(rows: number): void {
+    this.ended = { ...this.ended, removed: this.ended.removed + rows };
+    this.#hold.approved += rows;
+  }
+
+  /** At the end of a hold, the rows that nobody approved are back. */
+  #noteHold(): void {
+    const { most, approved } = this.#hold;
+    if (this.progress?.deletions?.onHoldSinceMs != null) {
+      this.#hold.most = Math.max(most, this.progress.rowsOnHold);
+      return;
     }
+    this.ended = { ...this.ended, back: this.ended.back + Math.max(0, most - approved) };
+    this.#hold = { most: 0, approved: 0 };
   }
 
   #noteFailure(event: EndOfSync, { why, remedy }: Reason, nowMs: number): void {
-    const { mode } = event;
-    const isUnasked = event.type === 'sync-failed' && hasCode(event.error, 'HUB_CIRCUIT_OPEN');
-    const { count = 0, unasked = 0, reason } = this.#failures[mode] ?? {};
+    const { count = 0, reason } = this.#failures[event.mode] ?? {};
     const since = reason?.since ?? new Date(nowMs).toISOString();
     this.isFailureNew = !Object.values(this.#failures).some((known) => known?.reason.why === why);
-    this.#failures[mode] = {
-      count: count + 1,
-      unasked: unasked + Number(isUnasked),
-      reason: { why, remedy, since },
-    };
+    this.#failures[event.mode] = { count: count + 1, reason: { why, remedy, since } };
   }
 
   /** Why its syncs fail, once two of a kind have failed in a row. */

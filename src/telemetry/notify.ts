@@ -8,6 +8,7 @@ import {
   NoticeBook,
   noticesOf,
   processNotice,
+  testNotice,
   textOf,
   type Notice,
   type TenantNow,
@@ -84,8 +85,21 @@ function shownOn(board: Board, statuses: readonly TenantStatus[], prefix: string
   ];
 }
 
-function nowOf({ lastDecision }: TenantMonitor, { reasons }: TenantStatus): TenantNow {
-  return { isStarting: reasons.some(({ part }) => part === 'start'), decision: lastDecision };
+function nowOf({ lastDecision, endedHolds }: TenantMonitor, { reasons }: TenantStatus): TenantNow {
+  const isStarting = reasons.some(({ part }) => part === 'start');
+  return { isStarting, decision: lastDecision, ended: endedHolds };
+}
+
+/** Posts a message that says that it is a test. Returns what went wrong; null: the receiver has taken the message. */
+export async function tryReceiver(settings: Settings, prefix: string): Promise<string | null> {
+  const agent = newAgent();
+  const problem = await post(settings, [testNotice(prefix)], { agent, answerWithinMs: ANSWER_WITHIN_MS });
+  await agent.destroy();
+  return problem;
+}
+
+function newAgent(): HttpAgent {
+  return createHttpAgent({ connections: 1, connectTimeoutMs: ANSWER_WITHIN_MS });
 }
 
 /** What `notify.url` leads to. Its failures are counted, and logged once until it answers again. */
@@ -94,7 +108,7 @@ class Receiver {
   failures = 0;
   readonly #settings: Settings;
   readonly #logger: Logger;
-  readonly #agent: HttpAgent = createHttpAgent({ connections: 1, connectTimeoutMs: ANSWER_WITHIN_MS });
+  readonly #agent = newAgent();
   readonly #messages: Counter<'outcome'>;
   readonly #answerWithinMs: number;
 
@@ -113,7 +127,8 @@ class Receiver {
 
   /** Returns whether the receiver has taken a message. */
   async takes(notices: readonly Notice[], signal: AbortSignal): Promise<boolean> {
-    const problem = await this.#post(notices, signal);
+    const connection = { agent: this.#agent, answerWithinMs: this.#answerWithinMs };
+    const problem = await post(this.#settings, notices, { ...connection, signal });
     if (signal.aborted) return false;
     this.#messages.inc({ outcome: problem === null ? 'sent' : 'failed' });
     if (problem === null && this.failures > 0) this.#logger.info(`${RECEIVER} takes messages again`);
@@ -126,34 +141,38 @@ class Receiver {
   close(): Promise<void> {
     return this.#agent.destroy();
   }
+}
 
-  /** Returns what went wrong, without the address, which may be a secret. */
-  async #post(states: readonly Notice[], signal: AbortSignal): Promise<string | null> {
-    const { url, token } = this.#settings;
-    const { origin, pathname, search } = new URL(url.reveal());
-    const nowMs = Date.now();
-    const message = { text: textOf(states, nowMs), at: isoOrNull(nowMs), states };
-    const deadline = AbortSignal.timeout(this.#answerWithinMs);
-    try {
-      const { statusCode, body } = await this.#agent.request({
-        origin,
-        path: `${pathname}${search}`,
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json; charset=utf-8',
-          ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
-        },
-        body: JSON.stringify(message, (_, value: unknown) =>
-          typeof value === 'string' ? commandsHere(value) : value,
-        ),
-        signal: AbortSignal.any([signal, deadline]),
-      });
-      // The status is the answer, however large its body is.
-      body.on('error', () => {}).destroy();
-      return statusCode >= 200 && statusCode < 300 ? null : `it answers ${statusCode}`;
-    } catch (error) {
-      if (deadline.aborted) return `it does not answer within ${this.#answerWithinMs / 1000} s`;
-      return `it cannot be reached (${systemCode(error) ?? 'no HTTP'})`;
-    }
+/** Returns what went wrong, without the address, which may be a secret; null: the receiver has taken the message. */
+async function post(
+  { url, token }: Settings,
+  states: readonly Notice[],
+  options: { readonly agent: HttpAgent; readonly answerWithinMs: number; readonly signal?: AbortSignal },
+): Promise<string | null> {
+  const { agent, answerWithinMs, signal } = options;
+  const { origin, pathname, search } = new URL(url.reveal());
+  const nowMs = Date.now();
+  const message = { text: textOf(states, nowMs), at: isoOrNull(nowMs), states };
+  const deadline = AbortSignal.timeout(answerWithinMs);
+  try {
+    const { statusCode, body } = await agent.request({
+      origin,
+      path: `${pathname}${search}`,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
+      },
+      body: JSON.stringify(message, (_, value: unknown) =>
+        typeof value === 'string' ? commandsHere(value) : value,
+      ),
+      signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+    });
+    // The status is the answer, however large its body is.
+    body.on('error', () => {}).destroy();
+    return statusCode >= 200 && statusCode < 300 ? null : `it answers ${statusCode}`;
+  } catch (error) {
+    if (deadline.aborted) return `it does not answer within ${answerWithinMs / 1000} s`;
+    return `it cannot be reached (${systemCode(error) ?? 'no HTTP'})`;
   }
 }

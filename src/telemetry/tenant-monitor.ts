@@ -1,5 +1,6 @@
 import type { TenantConfig } from '../config.ts';
 import { ApiWatch, OF_WHOLE_HUB } from '../core/health/api-watch.ts';
+import type { EndOfHolds } from '../core/health/notices.ts';
 import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
 import { isFromHub, isOfOneCollection, RollcallError, type ErrorSource } from '../errors.ts';
@@ -7,7 +8,7 @@ import { isoOrNull } from '../core/words.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DecisionRecord, Progress } from '../model/progress.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
-import type { PipelineEvent } from '../core/pipeline-events.ts';
+import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
 import { type CollectionMonitor, monitorsOf, reasonOf, type Reason } from './collection-monitor.ts';
 
 /** A commit that waited for no quota. */
@@ -124,7 +125,7 @@ export class TenantMonitor {
         this.#noteRefusal(event.error);
         return true;
       case 'deletion':
-        if (event.event.kind !== 'missing') this.lastDecision = event.event;
+        this.#noteDeletion(event.event);
         return true;
       default:
         return true;
@@ -157,12 +158,7 @@ export class TenantMonitor {
   #noteRequest(event: HubEvent, nowMs: number): boolean {
     const isKnown = event.type === 'request-failed' && this.#isFailing(event.target);
     if (!isKnown) this.#apiOf(event).note(event, nowMs);
-    if (event.type === 'circuit-closed') {
-      this.report('hub', null);
-      // The Core API has a circuit of its own.
-      for (const [name, each] of this.#collections)
-        if ((name === 'schedules') === (event.api === 'core')) each.circuitClosed();
-    }
+    if (event.type === 'circuit-closed') this.report('hub', null);
     return event.type !== 'request-done' || (event.target !== 'token' && this.#hubAnswers());
   }
 
@@ -229,6 +225,19 @@ export class TenantMonitor {
     this.#sessionEnded();
     for (const part of this.#reported.keys()) if (part !== 'failed') this.report(part, null);
     return this.report('failed', reasonOf(error));
+  }
+
+  #noteDeletion(event: DeletionEvent): void {
+    if (event.kind === 'missing') return;
+    this.lastDecision = event;
+    if (event.kind === 'approved') this.#collections.get(event.collection)?.noteApproved(event.removed ?? 0);
+  }
+
+  /** What has become of rows on hold since this process took the tenant over. */
+  get endedHolds(): EndOfHolds {
+    const all = [...this.#collections.values()].map(({ ended }) => ended);
+    const sum = (of: keyof EndOfHolds) => all.reduce((total, each) => total + each[of], 0);
+    return { removed: sum('removed'), back: sum('back') };
   }
 
   #noteDerived(derived: readonly Progress[] | undefined): void {

@@ -1,5 +1,6 @@
 import { countOf, forHow } from '../words.ts';
 import type { DecisionRecord } from '../../model/progress.ts';
+import type { CollectionStatus } from './collection-status.ts';
 import { named } from './decisions.ts';
 import type { HealthPart, NotReady } from './tenant-facts.ts';
 import type { TenantStatus } from './tenant-status.ts';
@@ -8,7 +9,8 @@ import type { TenantStatus } from './tenant-status.ts';
 export interface Notice {
   /** The same in every process for as long as it lasts, so that a receiver can tell what it knows already. */
   readonly id: string;
-  readonly status: 'begun' | 'over';
+  /** `grown`: it concerns another collection, or at least twice as many rows as the receiver knows of. */
+  readonly status: 'begun' | 'grown' | 'over' | 'test';
   /** Null: the process itself. */
   readonly tenant: string | null;
   /** Empty: all of them. */
@@ -16,6 +18,8 @@ export interface Notice {
   /** The part that is not well, or the kind of the decision. */
   readonly code: string;
   readonly what: string;
+  /** How many rows are on hold, are missing from the hub's list, or cannot be read; null: the state is not about rows. */
+  readonly rows: number | null;
   /** ISO 8601; null: not known. */
   readonly since: string | null;
   /** How it ended, as a sentence; null: it lasts, or nobody knows. */
@@ -43,21 +47,35 @@ const PATIENCE_MS: Partial<Record<HealthPart, number>> = {
 /** If a part that comes before these is not well, these follow from it. */
 const CONSEQUENCES: ReadonlySet<string> = new Set('pipeline owner start full watermark load'.split(' '));
 
+/** The rows of a collection that a state is about, by its code. */
+const ROWS_OF: Partial<Record<string, (status: CollectionStatus) => number>> = {
+  ROWS_ON_HOLD: ({ rowsOnHold }) => rowsOnHold,
+  short: ({ rowsShort }) => rowsShort,
+  rejects: ({ rejected }) => rejected,
+};
+
+function rowsOf(code: string, collections: readonly CollectionStatus[]): number | null {
+  const count = ROWS_OF[code];
+  return count === undefined ? null : collections.reduce((sum, each) => sum + count(each), 0);
+}
+
 /** Each cause once: the decisions and the reasons of a tenant. */
 export function noticesOf(
   { tenant, decisions, reasons, collections }: TenantStatus,
   prefix: string,
 ): Shown[] {
   const scope = `${prefix}/${tenant}`;
-  const decided = decisions.map(({ what: why, since, question: remedy, ...decision }) =>
-    shownAs({ part: 'decision', why, remedy, since }, scope, { tenant, ...decision }),
-  );
+  const decided = decisions.map(({ what: why, since, question: remedy, ...decision }) => {
+    const rows = rowsOf(decision.code, collections);
+    return shownAs({ part: 'decision', why, remedy, since }, scope, { tenant, rows, ...decision });
+  });
   const others = reasons.map((reason, at) => {
     const { part } = reason;
     const concerned = collections.filter(({ trouble, late }) => [trouble?.part, late?.part].includes(part));
     const { notice, patienceMs } = shownAs(reason, scope, {
       tenant,
       code: part,
+      rows: rowsOf(part, concerned),
       collections: concerned.map(({ collection }) => collection),
       commands: [`rollcall status --tenant ${tenant}`],
     });
@@ -68,39 +86,41 @@ export function noticesOf(
 
 /** What is wrong with the process itself. */
 export function processNotice(reason: NotReady, prefix: string): Shown {
-  const about = { tenant: null, code: reason.part, collections: [], commands: ['rollcall status'] };
-  return shownAs(reason, prefix, about);
+  const about = { tenant: null, code: reason.part, rows: null, collections: [] };
+  return shownAs(reason, prefix, { ...about, commands: ['rollcall status'] });
+}
+
+/** What `rollcall check --notify` sends. */
+export function testNotice(prefix: string): Notice {
+  const what = 'this is a test of notify.url, sent by "rollcall check --notify"';
+  const remedy = 'Nothing is wrong, and nobody needs to do anything.';
+  const nothing = { tenant: null, collections: [], rows: null, since: null, how: null, commands: [] };
+  return { id: `${prefix}/test`, status: 'test', code: 'test', what, remedy, ...nothing };
 }
 
 function shownAs(
   { part, why: what, remedy, since = null }: NotReady,
   scope: string,
-  { tenant, code, collections, commands }: Pick<Notice, 'tenant' | 'code' | 'collections' | 'commands'>,
+  about: Pick<Notice, 'tenant' | 'code' | 'rows' | 'collections' | 'commands'>,
 ): Shown {
-  const about = { tenant, collections, code, what, since, how: null, remedy, commands };
+  const { tenant, code, rows, collections, commands } = about;
+  const said = { tenant, collections, code, what, rows, since, how: null, remedy, commands };
   return {
-    notice: { id: `${scope}/${code}`, status: 'begun', ...about },
+    notice: { id: `${scope}/${code}`, status: 'begun', ...said },
     patienceMs: PATIENCE_MS[part] ?? 0,
   };
 }
 
 /** How a state ends, by its code, and by the last decision if it was taken meanwhile. The end of any other state says enough. */
 const ENDINGS: Readonly<Partial<Record<string, string>>> = {
-  failed: 'the tenant is mirrored again',
-  kafka: 'Kafka can be used again',
-  redis: 'Redis can be used again',
-  registry: 'the schema registry can be used again',
-  pipeline: 'the tenant is mirrored again',
-  hub: 'the hub answers again',
-  collection: 'its syncs succeed again',
-  load: 'every collection is loaded',
-  'ROWS_ON_HOLD approved': 'a person has approved the removals',
-  'ROWS_ON_HOLD healed': 'the missing rows are back',
   HUB_FOREIGN_DATA: 'the hub returns the rows of this tenant again',
   'HUB_FOREIGN_DATA accepted': 'a person has accepted the rows',
   ABSENCES_LOST: 'the absences are back',
   'ABSENCES_LOST reset': 'a person has reset the absences',
 };
+
+/** How many rows that were on hold were removed, because a person approved that, or are back at the hub. */
+export type EndOfHolds = Readonly<Record<'removed' | 'back', number>>;
 
 /** A tenant of this process, for the end of a notice. */
 export interface TenantNow {
@@ -108,16 +128,20 @@ export interface TenantNow {
   readonly isStarting: boolean;
   /** The last decision about it; null: none since this process took the tenant over. */
   readonly decision: Pick<DecisionRecord, 'kind' | 'atMs'> | null;
+  /** Since this process took the tenant over. */
+  readonly ended: EndOfHolds;
 }
 
-const PROCESS: TenantNow = { isStarting: false, decision: null };
+const PROCESS: TenantNow = { isStarting: false, decision: null, ended: { removed: 0, back: 0 } };
 
 interface Known {
-  notice: Notice;
-  /** Since when a notice of it could be sent. */
+  /** Since when a notice of it could be sent, and what had become of rows on hold by then. */
   firstMs: number;
+  readonly endedBefore: EndOfHolds;
   lastMs: number;
-  isTold: boolean;
+  /** What the receiver was told last, and when; null: nothing yet. */
+  told: Notice | null;
+  toldMs: number;
 }
 
 /** Remembers which notices a receiver has, and says which it gets next. Pure; it holds what the board shows, and no queue. */
@@ -134,25 +158,27 @@ export class NoticeBook {
    * `here`: the tenants of this process. If another process mirrors a tenant by now, that process sends the message that the notice has ended.
    */
   due(shown: readonly Shown[], nowMs: number, here: ReadonlyMap<string, TenantNow>): Notice[] {
+    const nowOf = ({ tenant }: Notice) => (tenant === null ? PROCESS : here.get(tenant));
     const begun = shown.flatMap(({ notice, patienceMs }): Notice[] => {
-      const known = this.#known.get(notice.id) ?? { notice, firstMs: nowMs, lastMs: nowMs, isTold: false };
-      this.#known.set(notice.id, Object.assign(known, { notice, lastMs: nowMs }));
+      const { ended: endedBefore } = nowOf(notice) ?? PROCESS;
+      const begins = { firstMs: nowMs, endedBefore, lastMs: nowMs, told: null, toldMs: nowMs };
+      const known: Known = this.#known.get(notice.id) ?? begins;
+      this.#known.set(notice.id, known);
+      known.lastMs = nowMs;
       if (patienceMs === Infinity) known.firstMs = nowMs;
-      const isDue = !known.isTold && nowMs - known.firstMs >= Math.max(this.#afterMs, patienceMs);
-      return isDue ? [notice] : [];
+      if (known.told === null)
+        return nowMs - known.firstMs >= Math.max(this.#afterMs, patienceMs) ? [notice] : [];
+      const isDue = nowMs - Math.max(known.firstMs, known.toldMs) >= this.#afterMs;
+      return isDue && isLarger(notice, known.told) ? [{ ...notice, status: 'grown' }] : [];
     });
-    const over = [...this.#known.values()].flatMap((known): Notice[] => {
-      const { notice, firstMs, lastMs, isTold } = known;
-      const { id, tenant } = notice;
-      const of = tenant === null ? PROCESS : here.get(tenant);
+    const over = [...this.#known].flatMap(([id, known]): Notice[] => {
+      const { told, lastMs } = known;
       if (lastMs === nowMs) return [];
-      if (!isTold || of === undefined) this.#known.delete(id);
+      const of = told === null ? undefined : nowOf(told);
+      if (told === null || of === undefined) this.#known.delete(id);
       else if (of.isStarting) known.lastMs = nowMs;
-      else if (nowMs - lastMs >= this.#afterMs) {
-        const { kind = '', atMs = 0 } = of.decision ?? {};
-        const decided = atMs >= firstMs ? ENDINGS[`${notice.code} ${kind}`] : undefined;
-        return [{ ...notice, status: 'over', how: decided ?? ENDINGS[notice.code] ?? null }];
-      }
+      else if (nowMs - lastMs >= this.#afterMs)
+        return [{ ...told, status: 'over', how: howOver(told.code, of, known) }];
       return [];
     });
     return [...begun, ...over];
@@ -160,12 +186,38 @@ export class NoticeBook {
 
   /** The receiver has got them. */
   told(notices: readonly Notice[]): void {
-    for (const { id, status } of notices) {
-      const known = this.#known.get(id);
-      if (status === 'over') this.#known.delete(id);
-      else if (known !== undefined) known.isTold = true;
+    for (const notice of notices) {
+      const known = this.#known.get(notice.id);
+      if (notice.status === 'over') this.#known.delete(notice.id);
+      else if (known !== undefined) {
+        const collections = new Set([...(known.told?.collections ?? []), ...notice.collections]);
+        known.told = { ...notice, collections: [...collections] };
+        known.toldMs = known.lastMs;
+      }
     }
   }
+}
+
+function isLarger(now: Notice, told: Notice): boolean {
+  const hasMoreRows = now.rows !== null && told.rows !== null && now.rows >= 2 * told.rows;
+  return hasMoreRows || now.collections.some((each) => !told.collections.includes(each));
+}
+
+function howOver(code: string, { decision, ended }: TenantNow, known: Known): string | null {
+  if (code === 'ROWS_ON_HOLD') return howHoldsEnded(ended, known.endedBefore);
+  const { kind = '', atMs = 0 } = decision ?? {};
+  const decided = atMs >= known.firstMs ? ENDINGS[`${code} ${kind}`] : undefined;
+  return decided ?? ENDINGS[code] ?? null;
+}
+
+/** `136 rows removed, as a person approved, and 4,212 rows back`; null: nothing is known of them. */
+function howHoldsEnded(now: EndOfHolds, before: EndOfHolds): string | null {
+  const [removed, back] = [now.removed - before.removed, now.back - before.back];
+  const said = [
+    ...(removed > 0 ? [`${countOf(removed, 'row')} removed, as a person approved`] : []),
+    ...(back > 0 ? [`${countOf(back, 'row')} back`] : []),
+  ];
+  return said.length === 0 ? null : said.join(', and ');
 }
 
 const MOST_LINES = 10;
@@ -182,7 +234,8 @@ export function textOf(notices: readonly Notice[], nowMs: number): string {
       const ending = how === null ? '' : ` (${how})`;
       if (status === 'over') return `Rollcall, ${who}: over${ending}: ${what}`;
       const todo = [`→ ${remedy}`, ...commands].join('\n    ');
-      return `Rollcall, ${who}: ${what}${forHow(since, nowMs)}\n${todo}`;
+      const grown = status === 'grown' ? 'more than before: ' : '';
+      return `Rollcall, ${who}: ${grown}${what}${forHow(since, nowMs)}\n${todo}`;
     },
   );
   const more = lines.length - MOST_LINES;

@@ -214,7 +214,7 @@ function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {
 
 /**
  * What is wrong with single collections: one reason for each part, in the words of the first one. If every collection
- * that is asked for changes fails, the hub has failed, and this failure may be known already.
+ * that is asked for changes fails, the hub has failed. While it is known that the hub has failed, its collections fail for that reason.
  */
 function ofCollections(collections: readonly CollectionStatus[], isHubKnown: boolean): NotReady[] {
   const reasons = collections.flatMap(({ collection, trouble, late }) =>
@@ -225,7 +225,7 @@ function ofCollections(collections: readonly CollectionStatus[], isHubKnown: boo
   );
   const isHub = asked.length > 0 && asked.every(({ trouble }) => trouble?.part === 'collection');
   return [...Map.groupBy(reasons, ({ reason }) => reason.part)].flatMap(([part, [first, ...others]]) => {
-    if (first === undefined || (part === 'collection' && isHub && isHubKnown)) return [];
+    if (first === undefined || (part === 'collection' && isHubKnown)) return [];
     const names = named([first, ...others].map(({ collection }) => collection));
     const why = `${names}: ${first.reason.why}`;
     return [{ ...first.reason, part: part === 'collection' && isHub ? 'hub' : part, why }];

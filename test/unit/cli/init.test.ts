@@ -48,20 +48,17 @@ it('check --offline needs no variable and no service, and warns of what others c
   expect(said + refused.said).not.toContain('geheim');
 });
 
-it('check --offline warns of a field that is nearly one of the specification, and with --strict fails', async () => {
+it('check --offline names a field that is nearly one of the specification, also with --strict', async () => {
   const path = join(folder, 'fields.yaml');
   const check = (...words: string[]) => run('check', '--offline', '--config', path, ...words);
   writeFileSync(path, yamlWith({ tenant: 'collections: { users: { drop: [emial, email, shoeSize] } }' }));
-  const { code, said } = await check();
+  const { code, said } = await check('--strict');
+  // The hub may have such a field.
   expect(code).toBe(0);
-  expect(said).toMatch(/^ +! +tenants\[0\]\.collections\.users\.drop .* no emial; did you mean email\?$/m);
-  expect(said).not.toMatch(/no email|shoeSize/);
-  expect(await check('--strict')).toEqual({
-    code: 1,
-    said: expect.stringMatching(/✗ 1 of \d checks failed/),
-  });
-  writeFileSync(path, yamlWith());
-  expect(await check('--strict')).toMatchObject({ code: 0 });
+  expect(said).toMatch(
+    /^ +- +tenants\[0\]\.collections\.users\.drop +emial is no field .*; did you mean email\?$/m,
+  );
+  expect(said).not.toMatch(/email is no|shoeSize/);
 });
 
 it('check --json prints the mistakes of a configuration as findings, too', async () => {

@@ -1,19 +1,29 @@
 import { beforeEach, expect, it } from 'vitest';
-import { NoticeBook, noticesOf, textOf } from '../../../../src/core/health/notices.ts';
+import { NoticeBook, noticesOf, textOf, type Notice } from '../../../../src/core/health/notices.ts';
 import type { PipelineEvent } from '../../../../src/core/pipeline-events.ts';
 import { RollcallError } from '../../../../src/errors.ts';
-import { ANSWERED, boardOf, caughtUp, onHoldIn } from '../../telemetry/support/board-of.ts';
+import {
+  ANSWERED,
+  boardOf,
+  caughtUp,
+  loaded,
+  onHoldIn,
+  syncEnded,
+} from '../../telemetry/support/board-of.ts';
 
 const START_MS = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE_MS = 60_000;
-const HERE = new Map([['north', { isStarting: false, decision: null }]]);
+const NONE_ENDED = { removed: 0, back: 0 };
+const HERE = new Map([['north', { isStarting: false, decision: null, ended: NONE_ENDED }]]);
 
 let nowMs: number;
+/** The last notice that the receiver has taken. */
+let last: Notice | undefined;
 let world: ReturnType<typeof boardOf>;
 let book: NoticeBook;
 beforeEach(() => {
   nowMs = START_MS;
-  world = boardOf(START_MS);
+  world = boardOf(START_MS, ['users', 'orgs', 'courses']);
   world.isWell();
   book = new NoticeBook(2 * MINUTE_MS);
 });
@@ -27,14 +37,27 @@ function told(minutes: number, ...events: readonly PipelineEvent[]): string[] {
   const status = monitor?.status();
   if (status === undefined) throw new Error('no tenant');
   const isStarting = status.reasons.some(({ part }) => part === 'start');
-  const now = { isStarting, decision: monitor?.lastDecision ?? null };
+  const ended = monitor?.endedHolds ?? NONE_ENDED;
+  const now = { isStarting, decision: monitor?.lastDecision ?? null, ended };
   const due = book.due(noticesOf(status, 'rollcall'), nowMs, new Map([['north', now]]));
   book.told(due);
+  last = due.at(-1) ?? last;
   return due.map(({ status, code, how }) => `${status} ${code}${how === null ? '' : `: ${how}`}`);
 }
 
 const hold = (rows: number, onHoldSinceMs: number | null) =>
   caughtUp('users', onHoldIn('users', rows, { nowMs, onHoldSinceMs }));
+const notOffered = new RollcallError('HUB_NOT_OFFERED', 'The hub does not offer it', { remedy: 'Ask.' });
+const fails = (collection: 'users' | 'orgs', error = notOffered): PipelineEvent => ({
+  type: 'sync-failed',
+  collection,
+  mode: 'INCREMENTAL',
+  error,
+  durationMs: 1,
+  retryInMs: 1,
+});
+const succeeds = (collection: 'users' | 'orgs') =>
+  syncEnded({ collection, mode: 'INCREMENTAL', progress: loaded(collection, nowMs) });
 const kafkaAway: PipelineEvent = {
   type: 'session-failed',
   error: new RollcallError('KAFKA_UNREACHABLE', 'Kafka is away', { remedy: 'Start it.' }),
@@ -49,22 +72,57 @@ const opened: readonly PipelineEvent[] = [
 it('a state is told once it has lasted for two minutes, once, and so is its end', () => {
   const minutes = (...events: PipelineEvent[]) => [told(0, ...events), told(1), told(1), told(1)];
   expect(minutes(hold(7, START_MS))).toEqual([[], [], ['begun ROWS_ON_HOLD'], []]);
-  expect(minutes(hold(0, null))).toEqual([[], [], ['over ROWS_ON_HOLD'], []]);
+  expect(minutes(hold(0, null))).toEqual([[], [], ['over ROWS_ON_HOLD: 7 rows back'], []]);
 });
 
 it.each([
-  ['approved', 'over ROWS_ON_HOLD: a person has approved the removals'],
-  ['healed', 'over ROWS_ON_HOLD: the missing rows are back'],
-  [null, 'over ROWS_ON_HOLD'],
-] as const)('the end of a hold says how it ended, as far as that is known: %s', (kind, said) => {
-  const decided = (at: 'approved' | 'healed') =>
-    ({ type: 'deletion', event: { kind: at, collection: 'users', atMs: nowMs } }) as const;
-  // What was decided about an earlier hold says nothing about this one.
-  told(0, decided('approved'));
-  told(1, hold(7, START_MS));
+  [5, 2, '5 rows removed, as a person approved, and 2 rows back'],
+  [7, 0, '7 rows removed, as a person approved'],
+  [0, 7, '7 rows back'],
+])('the end of a hold says that %i rows were removed and %i came back', (removed, _, how) => {
+  const approved = (rows: number) =>
+    ({
+      type: 'deletion',
+      event: { kind: 'approved', collection: 'users', atMs: nowMs, removed: rows },
+    }) as const;
+  // What became of an earlier hold says nothing about this one.
+  told(0, hold(9, START_MS), approved(4), hold(0, null));
+  told(1, hold(7, nowMs));
   told(2);
-  told(0, ...(kind === null ? [] : [decided(kind)]), hold(0, null));
-  expect(told(2)).toEqual([said]);
+  told(0, ...(removed > 0 ? [approved(removed)] : []), hold(0, null));
+  expect(told(2)).toEqual([`over ROWS_ON_HOLD: ${how}`]);
+});
+
+it('a hold is told again when it has doubled, but not at each row more', () => {
+  told(0, hold(40, START_MS));
+  expect(told(2)).toEqual(['begun ROWS_ON_HOLD']);
+  expect(told(2, hold(79, START_MS))).toEqual([]);
+  expect(told(0, hold(4_000, START_MS))).toEqual(['grown ROWS_ON_HOLD']);
+  expect(told(2)).toEqual([]);
+});
+
+it('a second collection that fails is told, and the end names both, whichever succeeds last', () => {
+  told(0, fails('users'), fails('users'));
+  expect(told(2)).toEqual(['begun collection']);
+  // With a third collection that works, the hub is not to blame.
+  expect(told(0, fails('orgs'), fails('orgs'))).toEqual([]);
+  expect(told(2)).toEqual(['grown collection']);
+  told(0, succeeds('users'));
+  told(0, succeeds('orgs'));
+  told(2);
+  expect(last?.collections).toEqual(['users', 'orgs']);
+});
+
+it('a hub that refuses the credentials is one notice, however many collections fail by it', () => {
+  const refuses = (collection: 'users' | 'orgs') =>
+    fails(
+      collection,
+      new RollcallError('HUB_TOKEN_REFUSED', `No token for ${collection}`, { remedy: 'Check.' }),
+    );
+  told(0, refuses('users'), refuses('users'), refuses('orgs'));
+  expect([told(2), told(1, refuses('orgs')), told(2)].flat()).toEqual(['begun hub']);
+  told(0, succeeds('users'), succeeds('orgs'));
+  expect(told(2)).toEqual(['over hub']);
 });
 
 it('a state that is over within two minutes is not told, nor is one that comes and goes', () => {
@@ -81,7 +139,7 @@ it('a failed session is told as its cause alone, which does not end what was tol
     'begun ROWS_ON_HOLD',
     'begun kafka',
   ]);
-  expect([told(0, ...opened), told(2), told(1)].flat()).toEqual(['over kafka: Kafka can be used again']);
+  expect([told(0, ...opened), told(2), told(1)].flat()).toEqual(['over kafka']);
 });
 
 it('while a tenant starts, no notice ends, because it is not known yet what needs a person', () => {
@@ -119,6 +177,7 @@ it('a text has one line for a cause that many tenants share, and names at most t
     status: 'over',
     collections: [],
     code: 'kafka',
+    rows: null,
     since: null,
     how: 'Kafka can be used again',
     remedy: '',

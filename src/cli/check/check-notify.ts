@@ -1,0 +1,19 @@
+import type { Config } from '../../config.ts';
+import { tryReceiver } from '../../telemetry/notify.ts';
+import { failure, ok, type Finding } from './finding.ts';
+
+const SUBJECT = 'notify.url';
+
+/** Sends a test message to `notify.url` if that is wanted: a message that nobody asked for would call people. */
+export async function* checkNotify({ notify, kafka }: Config, isWanted: boolean): AsyncGenerator<Finding> {
+  if (!isWanted) {
+    yield { level: 'unchecked', subject: SUBJECT, text: '"rollcall check --notify" sends a test message' };
+  } else if (notify === undefined) {
+    yield failure(SUBJECT, 'is not set, so nobody gets a message', 'Set notify.url in the configuration.');
+  } else {
+    const problem = await tryReceiver(notify, kafka.topicPrefix);
+    yield problem === null
+      ? ok(SUBJECT, 'the receiver has taken a test message: see whether it has arrived')
+      : failure(SUBJECT, `the receiver takes no message: ${problem}`, 'Check notify.url and notify.token.');
+  }
+}
