@@ -169,7 +169,12 @@ async function main(): Promise<void> {
   const interrupt = new AbortController();
   const { signal } = interrupt;
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt.abort());
-  await using stack = await startStack({ print, brokers: brokerCount(values.brokers), isLongRun: true, signal });
+  await using stack = await startStack({
+    print,
+    brokers: brokerCount(values.brokers),
+    isLongRun: true,
+    signal,
+  });
   await using hub = await startHub({ rows: 0, students: STUDENTS, signal });
   await using sick = await sickHubs();
   const services = new Map([

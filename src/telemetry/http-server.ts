@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
 import type { Registry } from 'prom-client';
 import { commandsHere } from '../commands-here.ts';
@@ -57,7 +57,7 @@ const PAGE: ReadonlyMap<string, Answer> = new Map(
 );
 const NOT_THERE = 'There is /, /status.json, /livez, /readyz, /metrics and /help/<topic>.';
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Probes and scrapers need few connections. One that sends no request is closed after seconds, so idle ones lock no probe out. */
+/** Probes and scrapers need few connections. One connection above this number closes the oldest idle one. */
 const MAX_CONNECTIONS = 100;
 /** How often Node checks time-outs of connections; its default is half a minute. */
 const CHECK_TIMEOUTS_EVERY_MS = 1_000;
@@ -83,12 +83,30 @@ export async function startStatusServer(
       respond(request, response, options).catch(() => response.destroy());
     },
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  boundConnections(server);
   await listen(server, options);
   // A broken connection of a probe needs no action.
   server.on('error', () => {});
   const { port } = server.address() as AddressInfo;
   return { host: options.host, port, close: () => close(server) };
+}
+
+/** Closes the oldest idle connection: refusing new ones would let idle connections lock out every probe. */
+function boundConnections(server: Server): void {
+  const open = new Set<Socket>();
+  const busy = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (open.size <= MAX_CONNECTIONS) return;
+    const oldest = open.values().find((each) => !busy.has(each)) ?? socket;
+    open.delete(oldest);
+    oldest.destroy();
+  });
+  server.on('request', ({ socket }, response) => {
+    busy.add(socket);
+    response.once('close', () => busy.delete(socket));
+  });
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, shown: Shown): Promise<void> {

@@ -95,11 +95,20 @@ describe('the server', () => {
     await expect(server.close()).resolves.toBeUndefined();
   });
 
-  it('closes connections that send nothing, so that probes find a place again', async () => {
-    const { server, get } = await start();
-    const sockets = await openIdle(server, 100);
-    await vi.waitFor(async () => expect((await get('/livez')).status).toBe(200), { timeout: 30_000 });
-    expect(sockets.some(({ closed }) => closed)).toBe(true);
+  it('closes idle connections beyond its limit, the oldest first, and no answered one', async () => {
+    const scrape = Promise.withResolvers<string>();
+    const scraping = Promise.withResolvers<void>();
+    const { server, get } = await start(() => {
+      scraping.resolve();
+      return scrape.promise;
+    });
+    const metrics = get('/metrics');
+    await scraping.promise;
+    const [oldest, ...others] = await openIdle(server, 100);
+    await vi.waitFor(() => expect(oldest?.closed).toBe(true));
+    expect(others.filter(({ destroyed }) => destroyed)).toEqual([]);
+    scrape.resolve('up 1\n');
+    expect((await metrics).text).toBe('up 1\n');
   });
 });
 
