@@ -1,3 +1,4 @@
+import { abortable } from '../abortable.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { HttpClient } from './http.ts';
 import { CHECK_THE_WAY, HubError } from './hub-error.ts';
@@ -38,12 +39,7 @@ export interface Token {
   accepted: boolean;
 }
 
-export interface TokenSource {
-  /** Returns the token in use, or a new one. Concurrent callers share one request. */
-  get(signal: AbortSignal): Promise<Token>;
-  /** Drops a token that the hub refused: the next {@link get} obtains another one. */
-  discard(token: Token): void;
-}
+export type TokenSource = ReturnType<typeof createTokenSource>;
 
 /** Encodes a value as `application/x-www-form-urlencoded`, as RFC 6749 2.3.1 requires for id and secret. */
 function formEncode(text: string): string {
@@ -85,10 +81,7 @@ function asTokenError(error: unknown, of: TokenTools['of']): unknown {
 }
 
 /** OAuth 2.0 client credentials (RFC 6749 4.4); tokens are cached until shortly before they expire. */
-export function createTokenSource(
-  settings: TokenSettings,
-  { of, http, now, onEvent }: TokenTools,
-): TokenSource {
+export function createTokenSource(settings: TokenSettings, { of, http, now, onEvent }: TokenTools) {
   const url = new URL(settings.tokenUrl);
   const where = `the token endpoint ${url.origin}${url.pathname}`;
   let cached: { readonly token: Token; readonly usableUntilMs: number } | null = null;
@@ -146,30 +139,20 @@ export function createTokenSource(
   }
 
   return {
-    async get(signal) {
+    /** Returns the token in use, or a new one. Concurrent callers share one request. */
+    async get(signal: AbortSignal): Promise<Token> {
       signal.throwIfAborted();
       if (cached !== null && now() < cached.usableUntilMs) return cached.token;
       gate.requireOpen();
       pending ??= obtainOrExplain();
       return abortable(pending, signal);
     },
-    discard(token) {
+    /** Drops a token that the hub refused: the next `get` obtains another one. */
+    discard(token: Token): void {
       if (cached?.token !== token) return;
       cached = null;
       refused = token.value;
       reason = 'refused-by-hub';
     },
   };
-}
-
-/** Stops waiting when the caller's signal aborts; the shared work continues. */
-async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const leave = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', leave, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', leave);
-  }
 }

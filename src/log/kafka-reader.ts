@@ -1,10 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { abortable } from '../abortable.ts';
 import { RollcallError } from '../errors.ts';
-import { partitionName } from '../model/topic-names.ts';
-import { committedRecords, type FetchedPartition, type FetchedRecord } from './wire/fetched-batch.ts';
+import { topicsBegunWith, type TopicSuffix } from '../model/collections.ts';
+import { partitionName, partsOfTopic } from '../model/topic-names.ts';
+import {
+  committedRecords,
+  MAX_DECOMPRESSED_BYTES,
+  type FetchedPartition,
+  type FetchedRecord,
+} from './wire/fetched-batch.ts';
 import { typeOf, wholeRequest } from './wire/kafka-broker.ts';
 import { kafkaError } from './kafka-errors.ts';
-import { byTopic, earliestOffset, type TopicQuestions } from './topic-offsets.ts';
+import { byTopic, fetchOffsets, type TopicQuestions } from './topic-offsets.ts';
 import { RequestFailure, type TopicPartition } from './transaction-brokers.ts';
 
 /** A part of a partition: offsets from `from` up to, but not including, `to`. Infinity: until the signal aborts. */
@@ -108,13 +115,13 @@ class StretchReader {
   async attempt(): Promise<void> {
     const { kafka, signal } = this.#options;
     const topics = new Set([...this.#open.values()].map(({ topic }) => topic));
-    const led = await unlessAborted(signal, kafka.partitionsOf([...topics]));
+    const led = await abortable(kafka.partitionsOf([...topics]), signal);
     const leaders = new Map(led.map((each) => [nameOf(each), each.leader]));
     while (!this.isDone) {
       const byLeader = Map.groupBy(this.#open.values(), (each) => leaders.get(nameOf(each)) ?? NOBODY);
       const fetches = [...byLeader].map(([node, some]) => this.#fetch(node, some));
       let hasRead = false;
-      for (const each of (await unlessAborted(signal, Promise.all(fetches))).flat()) {
+      for (const each of (await abortable(Promise.all(fetches), signal)).flat()) {
         signal.throwIfAborted();
         hasRead = (await this.#take(each)) || hasRead;
       }
@@ -144,6 +151,9 @@ class StretchReader {
     const stretch = this.#extended(name, Number(highWatermark));
     const position = Number(fetched.messages.at(-1)?.offset ?? -1) + 1;
     if (stretch === undefined || position <= stretch.from) return false;
+    const unreadable = fetched.messages.find(({ batchContext }) => batchContext.isUnreadable)?.batchContext;
+    if (unreadable !== undefined && unreadable.firstOffset < stretch.to)
+      throw batchUnreadable(fetched, unreadable.firstOffset);
     const messages = committedRecords(fetched).filter(({ offset }) => {
       const at = Number(offset);
       return at >= stretch.from && at < stretch.to;
@@ -159,7 +169,8 @@ class StretchReader {
     const stretch = this.#open.get(name);
     if (stretch === undefined) return false;
     const { kafka, signal } = this.#options;
-    const earliest = await unlessAborted(signal, earliestOffset(kafka, stretch));
+    const ranges = await abortable(fetchOffsets(kafka, [stretch.topic]), signal);
+    const earliest = ranges.get(stretch.topic)?.[stretch.partition]?.low ?? 0;
     if (earliest >= stretch.to) this.#open.delete(name);
     else this.#open.set(name, { ...stretch, from: earliest });
     return earliest > stretch.from;
@@ -192,17 +203,21 @@ function nameOf({ topic, partition }: TopicPartition): string {
   return partitionName(topic, partition);
 }
 
-/** Waits for an answer, but not when the signal aborts. */
-async function unlessAborted<T>(signal: AbortSignal, answer: Promise<T>): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason as Error);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([aborted.promise, answer]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+function batchUnreadable({ topic, partition }: TopicPartition, offset: number): RollcallError {
+  const place = `The batch at offset ${offset} of ${partitionName(topic, partition)}`;
+  const what = `${place} cannot be read: it is damaged, or longer than ${MAX_DECOMPRESSED_BYTES} bytes when it is decompressed`;
+  return new RollcallError('KAFKA_REFUSED', what, {
+    remedy: `Rollcall writes no such batch. Find out which program does. Stop every process of this tenant, ${beginningAgain(topic)}, and start the processes again: they publish the records of this topic again.`,
+  });
+}
+
+/** How a topic begins again. Rollcall's own command first reads `progress`, so it is of no use for that topic. */
+function beginningAgain(topic: string): string {
+  const parts = partsOfTopic(topic);
+  if (parts === null || parts.suffix === 'progress')
+    return `delete the topic with "kafka-topics.sh … --delete --topic ${topic}"`;
+  const [first] = topicsBegunWith(parts.suffix as TopicSuffix);
+  return `run "rollcall topics recreate ${first} --tenant ${parts.tenantId} --yes"`;
 }
 
 function stalled([first]: readonly Stretch[]): RollcallError {

@@ -68,13 +68,6 @@ function isPassing(error: unknown, awaitsMissing: boolean): boolean {
   return outcome !== 'refused' || LEADER_MOVED.has(type) || (awaitsMissing && type === MISSING);
 }
 
-/** The first offset of a partition that is still there. Rejects with a {@link RequestFailure}. */
-export async function earliestOffset(kafka: TopicQuestions, of: TopicPartition): Promise<number> {
-  const led = (await kafka.partitionsOf([of.topic])).filter(({ partition }) => partition === of.partition);
-  const [earliest] = (await listOffsets(kafka, led, EARLIEST)).values();
-  return earliest ?? 0;
-}
-
 /** Partitions as kafkajs' requests name them: by topic, each with what is asked about it. */
 export function byTopic<T extends TopicPartition>(
   partitions: readonly T[],

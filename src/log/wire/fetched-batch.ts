@@ -3,11 +3,13 @@ import { gunzip, zstdDecompress } from 'node:zlib';
 import type { IHeaders } from 'kafkajs';
 import lz4 from 'lz4js';
 import snappy from 'snappyjs';
-import { RollcallError } from '../../errors.ts';
 import { AT, TRANSACTIONAL } from './record-batch.ts';
 
 /** What the records of a batch have in common. */
-type BatchContext = ReturnType<typeof contextOf>;
+type BatchContext = ReturnType<typeof contextOf> & {
+  /** Its records cannot be decompressed, so it has none here. */
+  readonly isUnreadable: boolean;
+};
 
 export interface FetchedBatch {
   readonly records: readonly FetchedRecord[];
@@ -26,17 +28,19 @@ const BEFORE_LENGTH_ENDS = 12;
 const CODEC = 0x07;
 const LOG_APPEND_TIME = 0x08;
 const CONTROL = 0x20;
+const NONE = Buffer.alloc(0);
 
 /** Decodes the first batch; null if it is incomplete. */
 export async function decodeBatch(bytes: Buffer): Promise<FetchedBatch | null> {
   if (bytes.length < AT.records) return null;
   const end = BEFORE_LENGTH_ENDS + bytes.readInt32BE(AT.length);
   if (bytes.length < end) return null;
-  const context = contextOf(bytes);
   const count = bytes.readInt32BE(AT.count);
   const codec = count === 0 ? 0 : bytes.readInt16BE(AT.attributes) & CODEC;
   const packed = bytes.subarray(AT.records, end);
-  const cursor = { bytes: codec === 0 ? packed : await decompress(codec, packed), at: 0 };
+  const unpacked = codec === 0 ? packed : await decompress(codec, packed);
+  const context = { ...contextOf(bytes), isUnreadable: unpacked === null };
+  const cursor = { bytes: unpacked ?? NONE, at: 0 };
   const records: FetchedRecord[] = [];
   for (let left = count; left > 0 && cursor.at < cursor.bytes.length; left -= 1) {
     const length = readVarint(cursor);
@@ -204,21 +208,16 @@ const CODECS: readonly Decompress[] = [
   (bytes) => inflateZstd(bytes, AT_MOST),
 ];
 
-/** Decompresses the records of a batch: brokers compress those of a topic with `compression.type`. Throws `KAFKA_REFUSED`. */
-async function decompress(codec: number, bytes: Buffer): Promise<Buffer> {
+/**
+ * Decompresses the records of a batch: brokers compress those of a topic with `compression.type`. Returns null if the
+ * records are damaged, or longer than the bound.
+ */
+async function decompress(codec: number, bytes: Buffer): Promise<Buffer | null> {
   try {
     const { buffer, byteOffset, byteLength } = await CODECS[codec - 1]!(bytes);
     return Buffer.from(buffer, byteOffset, byteLength);
-  } catch (error) {
-    throw new RollcallError(
-      'KAFKA_REFUSED',
-      `Records are damaged, or longer than ${MAX_DECOMPRESSED_BYTES} bytes when they are decompressed`,
-      {
-        remedy:
-          'Rollcall writes no such batch. Find out with kafka-dump-log which topic has it, and who else may write there; then stop the process and make the topic again with "rollcall topics recreate".',
-        cause: error,
-      },
-    );
+  } catch {
+    return null;
   }
 }
 

@@ -5,7 +5,6 @@ import { FRAME_BYTES, writeFrameHead } from '../registry/framing.ts';
 export const AT = {
   firstOffset: 0,
   length: 8,
-  leaderEpoch: 12,
   magic: 16,
   crc: 17,
   attributes: 21,

@@ -1,0 +1,12 @@
+/** Stops waiting for a work when the signal aborts; the work goes on. Rejects with the signal's reason then. */
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const leave = (): void => reject(signal.reason as Error);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([promise, work]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+}
