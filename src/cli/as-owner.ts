@@ -155,28 +155,17 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
   options: AsOwnerOptions<P, R>,
 ): Promise<R> {
   const { tenantId, request, parameters, output, signal } = options;
-  const ending = new AbortController();
   const ownedSinceMs = Date.now();
-  const heartbeat = keepHeartbeat(coordination, tenant, {
-    ownedSinceMs: () => ownedSinceMs,
-    signal: AbortSignal.any([signal, ending.signal]),
-    sleep,
+  await using _ = keepHeartbeat(coordination, tenant, { ownedSinceMs: () => ownedSinceMs, sleep });
+  const session = await openSession(tenant, signal);
+  const result = await request.handle(parameters, {
+    tenant,
+    ...session,
+    sync: async (name, mode, syncOptions = {}) =>
+      mirrored(session.runners, name).once(mode, { ...syncOptions, signal }),
+    report: async (report) => output.progress(`${tenantId}: ${report}`),
+    signal,
   });
-  try {
-    const session = await openSession(tenant, signal);
-    const result = await request.handle(parameters, {
-      tenant,
-      ...session,
-      sync: async (name, mode, syncOptions = {}) =>
-        mirrored(session.runners, name).once(mode, { ...syncOptions, signal }),
-      report: async (report) => output.progress(`${tenantId}: ${report}`),
-      signal,
-    });
-    signal.throwIfAborted();
-    return result;
-  } finally {
-    ending.abort();
-    await heartbeat;
-    await coordination.withdraw(tenantId, tenant.owner).catch(() => undefined);
-  }
+  signal.throwIfAborted();
+  return result;
 }

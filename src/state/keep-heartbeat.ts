@@ -5,8 +5,6 @@ export type FactsOf = (tenantId: string) => Readonly<Record<string, string>>;
 
 const HEARTBEAT_EVERY_MS = 3_000;
 const HEARTBEAT_LASTS_MS = 10_000;
-/** A take-over is announced within this time. */
-const LOOK_EVERY_MS = 500;
 
 export interface HeartbeatOptions {
   /** Null while the process is only about to take over: any other owner's heartbeat then takes precedence. */
@@ -29,24 +27,32 @@ export async function announceOwner(
   await coordination.announce(tenantId, heartbeat, lastsMs).catch(() => undefined);
 }
 
-/** Announces the tenant's owner every few seconds, and soon after a take-over. */
-export async function keepHeartbeat(
+/**
+ * Announces the tenant's owner every few seconds, until it is disposed of. Then it withdraws the heartbeat, unless
+ * another process follows as owner.
+ */
+export function keepHeartbeat(
   coordination: Coordination,
   tenant: { readonly tenantId: string; readonly owner: string },
   options: HeartbeatOptions & {
-    readonly signal: AbortSignal;
     readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+    readonly isFollowed?: (() => boolean) | undefined;
   },
-): Promise<void> {
-  const { signal, sleep } = options;
-  while (!signal.aborted) {
-    const ownedSinceMs = options.ownedSinceMs();
-    await announceOwner(coordination, tenant, options);
-    let leftMs = HEARTBEAT_EVERY_MS;
-    while (leftMs > 0 && !signal.aborted && options.ownedSinceMs() === ownedSinceMs) {
-      const pauseMs = ownedSinceMs === null ? LOOK_EVERY_MS : leftMs;
-      await sleep(pauseMs, signal).catch(() => undefined);
-      leftMs -= pauseMs;
+): AsyncDisposable {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const announcing = (async () => {
+    while (!signal.aborted) {
+      await announceOwner(coordination, tenant, options);
+      await options.sleep(HEARTBEAT_EVERY_MS, signal).catch(() => undefined);
     }
-  }
+  })();
+  return {
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await announcing;
+      if (options.isFollowed?.() === true) return;
+      await coordination.withdraw(tenant.tenantId, tenant.owner).catch(() => undefined);
+    },
+  };
 }

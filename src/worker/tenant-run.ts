@@ -22,7 +22,10 @@ interface RunOptions {
   readonly openings?: Turns | undefined;
   /** Where commands leave their requests to the owner. If left out, the process serves no requests. */
   readonly coordination?: Coordination | undefined;
-  /** Announces how the tenant is. Called before the answer to each request, so that `status` then shows the result. */
+  /**
+   * Announces who owns the tenant, and how the tenant is. Called after a take-over, and before the answer to each
+   * request, so that `status` then shows the result.
+   */
   readonly announce?: (() => Promise<void>) | undefined;
 }
 
@@ -113,6 +116,7 @@ export class TenantRun<T extends Tenant = Tenant> {
     this.ownedSinceMs = this.tenant.runtime.now();
     this.failure = null;
     tenant.emit({ type: 'session-opened' });
+    void this.#options.announce?.();
     const loops = [
       ...[...session.runners.values()].map(async (runner) => runner.loop(both)),
       watchTopics(tenant, session.writers, both),

@@ -1,4 +1,4 @@
-import { jitteredPauseMs } from '../backoff.ts';
+import { jitteredPauseMs, type Backoff } from '../backoff.ts';
 import type { ConfigChange } from '../config/config-file.ts';
 import { RollcallError } from '../errors.ts';
 import { WorkerGroup, type WorkerGroupOptions } from '../log/worker-group.ts';
@@ -28,8 +28,8 @@ const LONG_OPENING_MS = 30_000;
 const RETRY_FAILED_MS = 300_000;
 /** After the session of a worker that died has ended, another worker has its tenants within this time. */
 const FOLLOWED_WITHIN_MS = 5_000;
-/** The first pause after another process has taken over a tenant that is assigned to this process: a command may have needed it. */
-const SUPERSEDED_MS = 5_000;
+/** The pauses after another process has taken over a tenant that is assigned to this process: a command may have needed it. */
+const SUPERSEDED: Backoff = { firstMs: 5_000, longestMs: RETRY_FAILED_MS };
 /** By then, another worker that had the tenant until now has usually ended its last transaction, and is not fenced in the middle of it. */
 const AFTER_ANOTHER_MS = 750;
 
@@ -38,7 +38,6 @@ type GroupEvents = Pick<WorkerGroupOptions, 'onAssigned' | 'onLost' | 'onTrouble
 export interface WorkerOptions {
   readonly signal: AbortSignal;
   readonly factsOf?: FactsOf | undefined;
-  readonly retryFailedMs?: number | undefined;
   /** Called with the tenants that this process is to mirror, before it begins with the new ones. */
   readonly onAssigned?: ((tenants: readonly string[]) => void) | undefined;
   /**
@@ -66,7 +65,6 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
     openings: new Turns(new Semaphore(OPENINGS_AT_ONCE), LONG_OPENING_MS),
     coordination: assembly.store.coordination,
     factsOf: options.factsOf,
-    retryFailedMs: options.retryFailedMs ?? RETRY_FAILED_MS,
     onFailed: (failure) => {
       const { tenants } = assembly.config;
       const codes = tenants.map(({ id }) => places.get(id)?.failure?.code ?? 'OWNERSHIP_LOST');
@@ -129,7 +127,6 @@ interface PlaceOptions {
   readonly openings: Turns;
   readonly coordination: Coordination;
   readonly factsOf: FactsOf | undefined;
-  readonly retryFailedMs: number;
   readonly onFailed: (failure: RollcallError) => void;
   /** An error of this program. */
   readonly onError: (error: unknown) => void;
@@ -192,8 +189,6 @@ class Place {
 
   /** Each run has its own tenant object, because a take-over remembers whether it has owned the tenant before. */
   async #occupy(firstPauseMs: number, signal: AbortSignal): Promise<void> {
-    const { retryFailedMs } = this.#options;
-    const backoff = { firstMs: SUPERSEDED_MS, longestMs: retryFailedMs };
     let pauseMs = firstPauseMs;
     for (let losses = 1; !signal.aborted; losses += 1) {
       await using tenant = this.#options.assembly.tenant(this.#tenantId);
@@ -217,7 +212,7 @@ class Place {
       this.#run = run;
       const lost = await this.#mirror(run, heartbeat, signal);
       if (lost === null) return;
-      pauseMs = jitteredPauseMs(backoff, losses, runtime.random);
+      pauseMs = jitteredPauseMs(SUPERSEDED, losses, runtime.random);
       emit({ type: 'tenant-failed', error: lost, retryInMs: pauseMs });
     }
   }
@@ -237,28 +232,20 @@ class Place {
     heartbeat: HeartbeatOptions,
     signal: AbortSignal,
   ): Promise<RollcallError | null> {
-    const { retryFailedMs, onFailed, coordination } = this.#options;
+    const { onFailed, coordination } = this.#options;
     const { tenant } = run;
-    const ending = new AbortController();
-    const announcing = keepHeartbeat(coordination, tenant, {
+    await using _ = keepHeartbeat(coordination, tenant, {
       ...heartbeat,
-      signal: AbortSignal.any([signal, ending.signal]),
       sleep: tenant.runtime.sleep,
-    });
-    try {
-      for (;;) {
-        const failure = await run.mirror(signal);
-        if (failure === null || failure.code === 'OWNERSHIP_LOST') return failure;
-        tenant.emit({ type: 'tenant-failed', error: failure, retryInMs: retryFailedMs });
-        onFailed(failure);
-        await run.refuse(failure, retryFailedMs, signal);
-      }
-    } finally {
-      ending.abort();
-      await announcing;
       // Until the next owner announces itself, commands should wait for it, and not own the tenant themselves.
-      const isMoved = signal.reason instanceof RollcallError;
-      if (!isMoved) await coordination.withdraw(tenant.tenantId, tenant.owner).catch(() => undefined);
+      isFollowed: () => signal.reason instanceof RollcallError,
+    });
+    for (;;) {
+      const failure = await run.mirror(signal);
+      if (failure === null || failure.code === 'OWNERSHIP_LOST') return failure;
+      tenant.emit({ type: 'tenant-failed', error: failure, retryInMs: RETRY_FAILED_MS });
+      onFailed(failure);
+      await run.refuse(failure, RETRY_FAILED_MS, signal);
     }
   }
 }

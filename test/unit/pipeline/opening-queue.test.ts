@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import type { ConfigChange } from '../../../src/config/config-file.ts';
+import type { Coordination } from '../../../src/state/coordination.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import { runWorker, type WorkerOptions } from '../../../src/worker/worker.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
@@ -31,7 +32,10 @@ function worker(prepare: (tenantId: string) => Promise<void>, ids: readonly stri
   const others = new Set<string>();
   const livingOwners = async (tenantIds: readonly string[]) =>
     tenantIds.map((id) => (others.has(id) ? { owner: 'a command', ownedSinceMs: 1, info: {} } : null));
-  const store = { ...memory, coordination: { ...memory.coordination, livingOwners } };
+  /** When the announced owners have taken over, ms since the epoch; 0: not yet. */
+  const announced: number[] = [];
+  const announce: Coordination['announce'] = async (_, { ownedSinceMs }) => announced.push(ownedSinceMs) > 0;
+  const store = { ...memory, coordination: { ...memory.coordination, livingOwners, announce } };
   const seen = { served: [], failures: [], stopped: [], followed: [] } as Record<
     'served' | 'failures' | 'stopped' | 'followed',
     string[]
@@ -45,12 +49,12 @@ function worker(prepare: (tenantId: string) => Promise<void>, ids: readonly stri
   const assign = (tenants: readonly string[], moved: readonly string[] = []): void =>
     group?.onAssigned({ tenants, moved });
   const stop = new AbortController();
-  const owned = { owner: 'this process', progress: new Map(), transactionIds: new Map() };
+  const owned = { progress: new Map(), transactionIds: new Map() };
   const tenant = (tenantId: string) => {
     if (!config.tenants.some(({ id }) => id === tenantId)) throw new Error(`no tenant ${tenantId}`);
     return {
       tenantId,
-      owner: owned.owner,
+      owner: 'this process',
       [Symbol.asyncDispose]: async () => void stopped.push(tenantId),
       topicPrefix: 'p',
       state: store.tenant(tenantId),
@@ -94,7 +98,7 @@ function worker(prepare: (tenantId: string) => Promise<void>, ids: readonly stri
     stop.abort();
     return running;
   };
-  return { ...seen, left, ended, others, running, assign, configure, lose, stop: end };
+  return { ...seen, announced, left, ended, others, running, assign, configure, lose, stop: end };
 }
 
 /** Makes openings that end only when the test resolves them. */
@@ -131,6 +135,17 @@ it('a start opens ten tenants at a time, and serves the first before the last is
   }
   await vi.waitFor(() => expect(served).toEqual(TENANTS));
   expect([most, begun.length]).toEqual([AT_ONCE, TENANTS.length]);
+});
+
+it('a take-over is announced as soon as the tenant is open', async () => {
+  const opening = Promise.withResolvers<void>();
+  const { announced } = worker(() => opening.promise, ['t0']);
+  await passes(1);
+  expect(announced).toEqual([0]);
+  const openedAtMs = Date.now();
+  opening.resolve();
+  await passes(1);
+  expect(announced).toEqual([0, openedAtMs]);
 });
 
 it('a start serves the other tenants while openings hang or fail', async () => {

@@ -2,30 +2,37 @@ import { expect, it } from 'vitest';
 import type { Coordination } from '../../../src/state/coordination.ts';
 import { keepHeartbeat } from '../../../src/state/keep-heartbeat.ts';
 
-it('a heartbeat announces a take-over within half a second', async () => {
-  const stop = new AbortController();
-  let nowMs = 0;
-  const announced: number[][] = [];
-  const announce: Coordination['announce'] = async (_tenant, { ownedSinceMs }) => {
-    announced.push([nowMs, ownedSinceMs]);
-    return true;
-  };
-  await keepHeartbeat(
-    { announce } as Coordination,
-    { tenantId: 'north', owner: 'o' },
-    {
-      ownedSinceMs: () => (nowMs > 4_200 ? 7 : null),
-      signal: stop.signal,
-      sleep: async (ms) => {
-        nowMs += ms;
-        if (nowMs > 10_000) stop.abort();
+it.each([false, true])(
+  'a heartbeat is renewed every three seconds, and withdrawn at the end unless another owner follows: %s',
+  async (isFollowed) => {
+    const did: unknown[] = [];
+    const coordination: Partial<Coordination> = {
+      announce: async (_, { ownedSinceMs }) => did.push([nowMs, ownedSinceMs]) > 0,
+      withdraw: async (_, owner) => void did.push(owner),
+    };
+    const enough = Promise.withResolvers<void>();
+    let nowMs = 0;
+    const heartbeat = keepHeartbeat(
+      coordination as Coordination,
+      { tenantId: 'north', owner: 'o' },
+      {
+        ownedSinceMs: () => (nowMs > 4_200 ? 7 : null),
+        isFollowed: () => isFollowed,
+        async sleep(ms, signal) {
+          nowMs += ms;
+          if (nowMs < 9_000) return;
+          enough.resolve();
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        },
       },
-    },
-  );
-  expect(announced).toEqual([
-    [0, 0],
-    [3_000, 0],
-    [4_500, 7],
-    [7_500, 7],
-  ]);
-});
+    );
+    await enough.promise;
+    await heartbeat[Symbol.asyncDispose]();
+    const announced = [
+      [0, 0],
+      [3_000, 0],
+      [6_000, 7],
+    ];
+    expect(did).toEqual(isFollowed ? announced : [...announced, 'o']);
+  },
+);
