@@ -9,8 +9,8 @@ import { patchKafkaJs } from './wire/kafkajs-patches.ts';
 export interface KafkaConnection {
   readonly brokers: readonly string[];
   readonly clientId: string;
-  /** Called for each connection, so that replaced certificates take effect. */
-  readonly tls: boolean | (() => ConnectionOptions);
+  /** kafkajs copies its properties for each connection: with getters, replaced certificates take effect. */
+  readonly tls: boolean | ConnectionOptions;
   /** kafkajs keeps this very object, and reads the password at each authentication: a getter lets a rotated one take effect. */
   readonly sasl: SASLOptions | Mechanism | undefined;
   /** A member of a group may wait so long for the group's leader (worker-group.ts). */
@@ -23,7 +23,7 @@ export function createKafkaConnections(connection: KafkaConnection, logger: Logg
   const kafka = new Kafka({
     clientId: connection.clientId,
     brokers: [...connection.brokers],
-    ssl: sslOf(connection.tls),
+    ssl: connection.tls,
     ...(connection.sasl === undefined ? {} : { sasl: connection.sasl }),
     connectionTimeout: 5_000,
     authenticationTimeout: 10_000,
@@ -34,14 +34,6 @@ export function createKafkaConnections(connection: KafkaConnection, logger: Logg
   });
   const answerWithinMs = Math.max(15_000, connection.sessionMs + 5_000);
   return new KafkaConnections(brokersOf(kafka), connection.brokers, answerWithinMs);
-}
-
-/** kafkajs copies the properties of this object for each connection, which calls the getters. */
-function sslOf(tls: KafkaConnection['tls']): boolean | ConnectionOptions {
-  if (typeof tls === 'boolean') return tls;
-  const names = Object.keys(tls()) as (keyof ConnectionOptions)[];
-  const properties = names.map((name) => [name, { enumerable: true, get: () => tls()[name] }] as const);
-  return Object.defineProperties({}, Object.fromEntries(properties));
 }
 
 /** kafkajs logs failures that it retries itself at error level. Rollcall logs the final failure, once. */

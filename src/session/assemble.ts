@@ -11,7 +11,7 @@ import type { RegistryConnection } from '../log/registry/registry-http.ts';
 import { awsTokens } from './aws-tokens.ts';
 import { compileSchemas } from './compiled-schemas.ts';
 import { HubHosts } from './hub-hosts.ts';
-import { openStateStore } from './state-store.ts';
+import { openStateStore, tlsOf } from './state-store.ts';
 import { tokensOf } from './token-services.ts';
 import { startTenant, type Shared, type StartedTenant } from './started-tenant.ts';
 
@@ -61,7 +61,7 @@ function kafkaOf(config: Config, logger: Logger): KafkaConnections {
       brokers,
       clientId: 'rollcall',
       sessionMs,
-      tls: typeof ssl === 'boolean' ? ssl : () => revealed(ssl),
+      tls: typeof ssl === 'boolean' ? ssl : tlsOf(ssl),
       sasl: sasl && loginOf(sasl),
     },
     logger,
@@ -80,13 +80,6 @@ function loginOf(sasl: NonNullable<Config['kafka']['sasl']>): KafkaConnection['s
   } as SASLOptions;
 }
 
-function revealed({ rejectUnauthorized, ...pem }: NonNullable<Config['registry']['ssl']>) {
-  const [ca, cert, key, passphrase] = [pem.ca, pem.cert, pem.key, pem.passphrase].map((each) =>
-    each?.reveal(),
-  );
-  return { rejectUnauthorized, ca, cert, key, passphrase };
-}
-
 export function registryConnection(registry: Config['registry']): RegistryConnection {
   const { url, username, password, bearerToken, oauth, ssl } = registry;
   const fixed = bearerToken && { get: async () => bearerToken.reveal(), refused: () => false };
@@ -95,6 +88,6 @@ export function registryConnection(registry: Config['registry']): RegistryConnec
     username,
     password: password && (() => password.reveal()),
     tokens: oauth === undefined ? fixed : tokensOf(oauth, 'registry.oauth'),
-    certificates: ssl && (() => revealed(ssl)),
+    certificates: ssl && (() => ({ ...tlsOf(ssl) })),
   };
 }

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { Config } from '../config.ts';
-import type { Secret } from '../config/redacted-secret.ts';
+import { Secret } from '../config/redacted-secret.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-state.ts';
 import { createRedisStore } from '../state/redis-store.ts';
@@ -25,13 +25,17 @@ function revealing(secret: Secret | undefined): (() => string) | undefined {
   return secret && (() => secret.reveal());
 }
 
-/** The client copies the properties for each connection, which calls the getters. */
-function tlsOf({
-  serverName,
-  ...secrets
-}: NonNullable<NonNullable<Config['redis']>['ssl']>): ConnectionOptions {
-  const getters = Object.entries(secrets).map(
-    ([name, secret]) => [name, { enumerable: true, get: () => secret?.reveal() }] as const,
-  );
-  return Object.defineProperties({ servername: serverName }, Object.fromEntries(getters));
+type TlsSettings = NonNullable<Config['registry']['ssl'] | NonNullable<Config['redis']>['ssl']>;
+
+/** Clients copy the properties for each connection, which calls the getters: so replaced certificates take effect. */
+export function tlsOf(
+  settings: TlsSettings & { readonly serverName?: string | undefined },
+): ConnectionOptions {
+  const { serverName, ...options } = settings;
+  const getters = Object.entries(options).map(([name, value]) => {
+    const get = () => (value instanceof Secret ? value.reveal() : value);
+    return [name, { enumerable: true, get }] as const;
+  });
+  const named = serverName === undefined ? {} : { servername: serverName };
+  return Object.defineProperties(named, Object.fromEntries(getters));
 }
