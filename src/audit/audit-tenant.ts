@@ -5,7 +5,7 @@ import { decodeEntry } from '../core/absences/entry-codec.ts';
 import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/rows/content-hash.ts';
 import { hasCode } from '../errors.ts';
 import type { LoggedRecord } from '../log/log.ts';
-import { TopicReader, type ReadOnlyLog } from '../log/read-only-log.ts';
+import { topicReader, type ReadOnlyLog, type TopicReader } from '../log/read-only-log.ts';
 import { isDerivedCollection, sourceOf, type CollectionName } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Assembly } from '../session/assemble.ts';
@@ -68,9 +68,9 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
   const { tenantId, collections, onRead, signal } = options;
   const parts = assembly.tenant(tenantId);
   const log = parts.openReadOnlyLog();
-  const check = new RecordCheck({ ...parts, decode: (framed) => assembly.registry.decode(framed) });
+  const check = new RecordCheck({ ...parts, decode: (framed) => assembly.registry.decodeOrNull(framed) });
   const rejects = new Map(collections.map((name) => [name, new Contents(check)]));
-  const rejectsReader = new TopicReader({ log }, ['rejects'], async (record) => {
+  const rejectsReader = topicReader(log, ['rejects'], async (record) => {
     const [name = '', key = ''] = splitCompositeKey(record.key) ?? [];
     await rejects.get(name as CollectionName)?.take({ ...record, key });
   });
@@ -82,7 +82,7 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
     const contents = new Contents(check);
     const isDerived = isDerivedCollection(collection);
     let read = 0;
-    const reader = new TopicReader({ log }, [collection], async (record) => {
+    const reader = topicReader(log, [collection], async (record) => {
       onRead(collection, (read += 1));
       const value = await contents.take(record);
       const { key, mapping } = record;

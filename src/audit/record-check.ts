@@ -1,14 +1,13 @@
 import { CONTENT_HASH_BYTES, shortDigest } from '../core/rows/content-hash.ts';
 import { classStudentsHash, type ClassStudents } from '../core/rows/class-students.ts';
 import type { DaySchedule } from '../core/lessons/read-days.ts';
-import { FRAME_BYTES, isFramed } from '../log/registry/framing.ts';
+import { FRAME_BYTES } from '../log/registry/framing.ts';
 import type { LoggedRecord } from '../log/log.ts';
-import { UndecodableRecord } from '../log/registry/registry-errors.ts';
 import { isCollectionName, sourceOf, type TopicSuffix } from '../model/collections.ts';
 import type { Tenant } from '../table/tenant.ts';
 
 export interface CheckedTenant extends Pick<Tenant, 'tenantId' | 'collections' | 'schedules'> {
-  /** Decodes a framed value with the schema that it names. */
+  /** Decodes a framed value with the schema that it names; null when no schema fits. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
 }
 
@@ -30,20 +29,10 @@ export class RecordCheck {
 
   /** Throws `REGISTRY_UNREACHABLE`. */
   async check(record: LoggedRecord & { readonly value: Buffer }): Promise<CheckedRecord> {
-    const value = await this.#decode(record.value);
+    const decoded = await this.#tenant.decode(record.value);
+    const value = typeof decoded === 'object' ? decoded : null;
     const isSound = value !== null && this.#hasHeaders(record) && this.#matchesHash(record, value);
     return { isSound, value };
-  }
-
-  async #decode(framed: Buffer): Promise<object | null> {
-    if (!isFramed(framed)) return null;
-    try {
-      const value = await this.#tenant.decode(framed);
-      return typeof value === 'object' ? value : null;
-    } catch (error) {
-      if (error instanceof UndecodableRecord) return null;
-      throw error;
-    }
   }
 
   #hasHeaders({ topic, headers: headersOf }: LoggedRecord): boolean {

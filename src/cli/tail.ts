@@ -4,7 +4,6 @@ import { jsonOrNull } from '../core/json-or-null.ts';
 import { countOf } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { readStretches, type Stretch } from '../log/kafka-reader.ts';
-import { UndecodableRecord } from '../log/registry/registry-errors.ts';
 import type { Registry } from '../log/registry/registry.ts';
 import { readSchemaFiles } from '../log/registry/schema-files.ts';
 import { fetchOffsets, type TopicQuestions } from '../log/topic-offsets.ts';
@@ -181,12 +180,7 @@ function forPeople(topic: string, value: unknown): unknown {
 /** The value of a record; undefined if it is no Avro, as in `absence-state`. Throws `REGISTRY_…`. */
 async function decoded(registry: Registry, record: { topic: string; framed: Buffer }): Promise<unknown> {
   if (record.topic.endsWith(`.${STATE_TOPIC}`)) return undefined;
-  try {
-    return await registry.decode(record.framed);
-  } catch (error) {
-    if (error instanceof UndecodableRecord) return undefined;
-    throw error;
-  }
+  return (await registry.decodeOrNull(record.framed)) ?? undefined;
 }
 
 /** Header values as text; the last one if a name occurs several times. */

@@ -3,7 +3,7 @@ import { auditTenant, type Finding } from '../audit/audit-tenant.ts';
 import { enabledCollections } from '../config.ts';
 import { removalsWait } from '../core/deletions/evidence.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
-import { TopicReader } from '../log/read-only-log.ts';
+import { topicReader } from '../log/read-only-log.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import type { PullOutcome } from '../owner/pull.ts';
@@ -143,7 +143,7 @@ async function verifyTenant(
   const { openReadOnlyLog } = assembly.tenant(tenantId);
   const log = openReadOnlyLog();
   const publishedSince = new Set<string>();
-  const reader = new TopicReader({ log }, [...collections, 'rejects'], async ({ topic, key }) => {
+  const reader = topicReader(log, [...collections, 'rejects'], async ({ topic, key }) => {
     publishedSince.add(`${topic} ${key}`);
   });
   await reader.skip();

@@ -35,7 +35,6 @@ export interface Committed {
 
 /** The state of the log at the take-over of a tenant. */
 export interface Ownership {
-  readonly owner: string;
   /** The newest committed progress of each collection. */
   readonly progress: ReadonlyMap<CollectionName, Progress>;
   /**

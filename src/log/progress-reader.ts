@@ -16,7 +16,6 @@ import {
   type ProgressValue,
 } from './progress-codec.ts';
 import type { Registry } from './registry/registry.ts';
-import { UndecodableRecord } from './registry/registry-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
 /** Stands for an owner whose record cannot be decoded: it exists and is not this process. */
@@ -25,18 +24,11 @@ const UNREADABLE_OWNER = 'an owner that cannot be read';
 /** What is used of a record in `progress`. */
 type LoggedMessage = Pick<FetchedRecord, 'key' | 'value' | 'headers' | 'offset' | 'timestamp'>;
 
-/** Decodes a framed value of `progress`. Throws {@link UndecodableRecord}, `REGISTRY_…`. */
-export type DecodeProgress = (framed: Buffer) => Promise<ProgressValue>;
-
-export function progressDecoder(registry: Pick<Registry, 'decode'>): DecodeProgress {
-  return async (framed) => (await registry.decode(framed, ['progress'])) as ProgressValue;
-}
-
 /**
  * Gathers the content of a tenant's `progress` from its records, in their order. A collection whose newest record cannot
  * be decoded has no progress, as if its records were lost.
  */
-export class LoggedTenant {
+export class LoggedTenant implements Ownership {
   readonly progress = new Map<CollectionName, Progress>();
   readonly transactionIds = new Map<CollectionName, Set<string>>();
   readonly recordedAtMs = new Map<CollectionName, number>();
@@ -52,14 +44,10 @@ export class LoggedTenant {
   ownerSchemaId: number | null = null;
   /** The number of partitions over which the keys of each topic are spread, as the last owner recorded it; empty if no record has it. */
   partitions: Readonly<Record<string, number>> = {};
-  readonly #decode: DecodeProgress;
+  readonly #registry: Pick<Registry, 'decodeOrNull'>;
 
-  constructor(decode: DecodeProgress) {
-    this.#decode = decode;
-  }
-
-  ownedBy(owner: string): Ownership {
-    return { owner, progress: this.progress, transactionIds: this.transactionIds };
+  constructor(registry: Pick<Registry, 'decodeOrNull'>) {
+    this.#registry = registry;
   }
 
   async add({ key: keyBytes, value: framed, headers, offset, timestamp }: LoggedMessage): Promise<void> {
@@ -69,10 +57,7 @@ export class LoggedTenant {
     const decision = decisionOf(key, headers);
     if (decision !== null) this.decisions.push(decision);
     if (name === null && key !== OWNER_KEY) return;
-    const value = await this.#decode(framed).catch((error: unknown) => {
-      if (error instanceof UndecodableRecord) return null;
-      throw error;
-    });
+    const value = (await this.#registry.decodeOrNull(framed, ['progress'])) as ProgressValue | null;
     if (key === OWNER_KEY) {
       this.owner = value === null ? UNREADABLE_OWNER : (value.owner ?? null);
       this.ownedSinceMs = value?.ownedSince ?? null;
@@ -117,8 +102,7 @@ export async function readKnownProgress(options: {
   const { kafka, registry, topicPrefix, tenantIds, signal } = options;
   const topicOf = (tenantId: string): string => topicName({ topicPrefix, tenantId }, 'progress');
   const ranges = await fetchOffsets(kafka, tenantIds.map(topicOf), 'skipped');
-  const decode = progressDecoder(registry);
-  const byTopic = new Map([...ranges.keys()].map((topic) => [topic, new LoggedTenant(decode)]));
+  const byTopic = new Map([...ranges.keys()].map((topic) => [topic, new LoggedTenant(registry)]));
   await readStretches({
     kafka,
     stretches: [...ranges].map(([topic, [range]]) => ({

@@ -64,60 +64,56 @@ function furthest(all: readonly Offsets[]): Offsets {
   return found;
 }
 
-/** Reads topics of a tenant without owning it: from the beginning, and then to their new ends with each call. */
-export class TopicReader {
-  readonly #log: ReadOnlyLog;
-  readonly #topics: readonly TopicSuffix[];
-  readonly #onRecord: (record: LoggedRecord) => Promise<void>;
+export type TopicReader = ReturnType<typeof topicReader>;
+
+/**
+ * Reads topics of a tenant without owning it: from the beginning, and then to their new ends with each call. A missing
+ * topic counts as empty. `onRecord` gets one record at a time.
+ */
+export function topicReader(
+  log: ReadOnlyLog,
+  topics: readonly TopicSuffix[],
+  onRecord: (record: LoggedRecord) => Promise<void>,
+) {
   /** Last offset that was read, by `<topic>/<partition>`. */
-  readonly #after: Record<string, number> = {};
-
-  /** A missing topic counts as empty. `onRecord` gets one record at a time. */
-  constructor(
-    { log }: { readonly log: ReadOnlyLog },
-    topics: readonly TopicSuffix[],
-    onRecord: (record: LoggedRecord) => Promise<void>,
-  ) {
-    this.#log = log;
-    this.#topics = topics;
-    this.#onRecord = onRecord;
-  }
-
-  /** Moves to the present ends of the topics without reading. Throws `KAFKA_…`. */
-  async skip(): Promise<void> {
-    this.#advanceTo(await this.#log.ranges(this.#topics));
-  }
-
-  /** Reads from its position to the present ends of the topics. Throws `KAFKA_…`. */
-  async readOn(signal: AbortSignal): Promise<void> {
-    const ranges = await this.#log.ranges(this.#topics);
-    const grown = ranges.filter(({ topic, partitions }) => {
-      // No read reaches the end of a partition whose records are all deleted.
-      const left = partitions.map(({ low, high }, at) => high - 1 - this.#advance(topic, at, low - 1));
-      return left.some((records) => records > 0);
-    });
-    if (grown.length === 0) return;
-    await this.#log.read({
-      from: grown.map(({ topic }) => ({ topic, after: this.#after })),
-      onBatch: async (records) => {
-        for (const record of records) {
-          await this.#onRecord(record);
-          this.#advance(record.topic, record.partition, record.offset);
-        }
-      },
-      signal,
-    });
-    this.#advanceTo(ranges);
-  }
-
-  #advanceTo(ranges: readonly TopicRange[]): void {
-    for (const { topic, partitions } of ranges)
-      for (const [partition, { high }] of partitions.entries()) this.#advance(topic, partition, high - 1);
-  }
+  const after: Record<string, number> = {};
 
   /** Moves a position on, never back; returns where it is. */
-  #advance(topic: TopicSuffix, partition: number, offset: number): number {
-    const name = partitionName(this.#log.name(topic), partition);
-    return (this.#after[name] = Math.max(offset, this.#after[name] ?? -1));
+  function advance(topic: TopicSuffix, partition: number, offset: number): number {
+    const name = partitionName(log.name(topic), partition);
+    return (after[name] = Math.max(offset, after[name] ?? -1));
   }
+
+  function advanceTo(ranges: readonly TopicRange[]): void {
+    for (const { topic, partitions } of ranges)
+      for (const [partition, { high }] of partitions.entries()) advance(topic, partition, high - 1);
+  }
+
+  return {
+    /** Moves to the present ends of the topics without reading. Throws `KAFKA_…`. */
+    async skip(): Promise<void> {
+      advanceTo(await log.ranges(topics));
+    },
+    /** Reads from its position to the present ends of the topics. Throws `KAFKA_…`. */
+    async readOn(signal: AbortSignal): Promise<void> {
+      const ranges = await log.ranges(topics);
+      const grown = ranges.filter(({ topic, partitions }) => {
+        // No read reaches the end of a partition whose records are all deleted.
+        const left = partitions.map(({ low, high }, at) => high - 1 - advance(topic, at, low - 1));
+        return left.some((records) => records > 0);
+      });
+      if (grown.length === 0) return;
+      await log.read({
+        from: grown.map(({ topic }) => ({ topic, after })),
+        onBatch: async (records) => {
+          for (const record of records) {
+            await onRecord(record);
+            advance(record.topic, record.partition, record.offset);
+          }
+        },
+        signal,
+      });
+      advanceTo(ranges);
+    },
+  };
 }

@@ -63,7 +63,8 @@ export class TakeOver {
     const isClaimed = logged.owner === owner && logged.ownerSchemaId === schemas.idOf('progress');
     const progressEnd = isClaimed ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
     this.#hasOwned = true;
-    return { ownership: logged.ownedBy(owner), progressEnd };
+    const { progress, transactionIds } = logged;
+    return { ownership: { progress, transactionIds }, progressEnd };
   }
 
   /** Any other owner that `progress` names is newer than a process that has owned the tenant, even in a recreated topic. */

@@ -7,7 +7,8 @@ import type { KafkaConnections } from './wire/kafka-connections.ts';
 import { readStretches, type ReadOptions } from './kafka-reader.ts';
 import type { LoggedRecord, LogReading, TopicRange } from './log.ts';
 import { describeSettings } from './topic-settings.ts';
-import { LoggedTenant, type DecodeProgress } from './progress-reader.ts';
+import { LoggedTenant } from './progress-reader.ts';
+import type { Registry } from './registry/registry.ts';
 import type { EndMarkers } from './tenant-producer.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
@@ -18,7 +19,7 @@ export interface TenantTopicsOptions {
   readonly kafka: KafkaConnections;
   readonly topicPrefix: string;
   readonly tenantId: string;
-  readonly decodeProgress: DecodeProgress;
+  readonly registry: Pick<Registry, 'decodeOrNull'>;
 }
 
 /** Reads a tenant's topics, and their partitions, offsets and settings. */
@@ -72,7 +73,7 @@ export class TenantTopics {
 
   /** Reads `progress` from its beginning up to, but not including, the offset `to`. Throws `KAFKA_…` and `REGISTRY_…`. */
   async readProgress(to: number, signal: AbortSignal): Promise<LoggedTenant> {
-    const found = new LoggedTenant(this.#options.decodeProgress);
+    const found = new LoggedTenant(this.#options.registry);
     await this.#read({
       stretches: [{ topic: this.name('progress'), partition: 0, from: 0, to }],
       onMessages: async ({ messages }) => {

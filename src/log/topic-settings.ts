@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type ConfigEntries, type DescribeConfigResponse } from 'kafkajs';
+import type { ContractTopic } from '../core/contract/asyncapi.ts';
 import { RollcallError } from '../errors.ts';
 import { topicsBegunWith, type TopicSuffix } from '../model/collections.ts';
 import { request, typeOf, wholeRequest } from './wire/kafka-broker.ts';
@@ -49,13 +50,8 @@ export function settingSatisfied({ bound, value }: TopicSetting, actual: string 
   return bound === 'at-least' ? BigInt(actual) >= BigInt(value) : BigInt(actual) <= BigInt(value);
 }
 
-export interface WantedTopic {
-  readonly name: string;
-  readonly tenantId: string;
-  readonly suffix: TopicSuffix;
-  readonly partitions: number;
-  readonly replicationFactor: number;
-}
+/** A topic that the configuration wants. Its settings follow from its suffix. */
+export type WantedTopic = Omit<ContractTopic, 'settings' | 'schema'>;
 
 /** A topic compared with the contract. */
 export interface TopicFinding {
@@ -206,9 +202,8 @@ export async function deleteTopic(
   name: string,
 ): Promise<void> {
   try {
-    await kafka.askController(request('DeleteTopics', { topics: [name], timeout: CHANGED_WITHIN_MS }), [
-      name,
-    ]);
+    const deletion = request('DeleteTopics', { topics: [name], timeout: CHANGED_WITHIN_MS });
+    await kafka.askController(deletion, [name]);
   } catch (error) {
     throw kafkaError(error, `deleting ${name}`, [{ operation: 'Delete', on: 'topic', names: [name] }]);
   }

@@ -270,18 +270,7 @@ export class WorkerGroup {
   #lose(): void {
     if (!this.#isHolding) return;
     this.#isHolding = false;
-    const why = `Kafka has not confirmed the membership of this process in ${this.#options.groupId} in time`;
-    this.#options.onLost(
-      this.#refusal ??
-        new RollcallError(
-          'KAFKA_UNREACHABLE',
-          `${why}: it has stopped its tenants, which other processes may take over`,
-          {
-            remedy:
-              'Check that the brokers are up, and that this process was not suspended. If the machine is too busy, set a larger kafka.session. The process joins again by itself.',
-          },
-        ),
-    );
+    this.#options.onLost(this.#refusal ?? notConfirmed(this.#options.groupId));
   }
 
   /** Waits for a request, whatever its outcome, but not longer than this time. */
@@ -292,6 +281,14 @@ export class WorkerGroup {
     over.abort();
     await limit.catch(() => undefined);
   }
+}
+
+function notConfirmed(groupId: string): RollcallError {
+  const what = `Kafka has not confirmed the membership of this process in ${groupId} in time: it has stopped its tenants, which other processes may take over`;
+  return new RollcallError('KAFKA_UNREACHABLE', what, {
+    remedy:
+      'Check that the brokers are up, and that this process was not suspended. If the machine is too busy, set a larger kafka.session. The process joins again by itself.',
+  });
 }
 
 function encoded(value: object): Buffer {

@@ -111,7 +111,6 @@ async function readAgain(
     new Map(known.map((progress) => [progress.collection, make(progress)]));
   const starts = await recoverCollections(tenant, [collection], {
     ownership: {
-      owner: '',
       progress: byName((progress) => progress),
       transactionIds: byName(({ transactionId }) => new Set([transactionId])),
     },

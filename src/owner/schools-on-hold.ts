@@ -1,6 +1,5 @@
 import type { Schools } from '../core/deletions/parts.ts';
-import { UndecodableRecord } from '../log/registry/registry-errors.ts';
-import { TopicReader } from '../log/read-only-log.ts';
+import { topicReader } from '../log/read-only-log.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Assembly } from '../session/assemble.ts';
 
@@ -23,14 +22,11 @@ export async function readSchools(
   const ids = new Map<string | null, string | null>();
   const log = tenant(options.tenantId).openReadOnlyLog();
   const topics = new Set<TopicSuffix>(['orgs', ...options.collections]);
-  const reader = new TopicReader({ log }, [...topics], async ({ topic, key, value }) => {
+  const reader = topicReader(log, [...topics], async ({ topic, key, value }) => {
     const ofRows = schools.get(topic as CollectionName);
     if (value === null) return void ofRows?.delete(key);
     // The registry may have lost the schema of a record from another version of this program: then its school is unknown.
-    const row = await registry.decode(value, [topic]).catch((error: unknown) => {
-      if (error instanceof UndecodableRecord) return null;
-      throw error;
-    });
+    const row = await registry.decodeOrNull(value, [topic]);
     if (topic === 'orgs') names.set(key, textIn(row, 'name'));
     const id = topic === 'orgs' ? key : schoolOf(row);
     // One copy of each id, not one a row.

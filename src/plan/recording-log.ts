@@ -55,7 +55,7 @@ export class RecordingLog implements TenantLog {
   }
 
   async own(signal: AbortSignal): Promise<Ownership> {
-    this.#ownership = (await this.#options.topics.progress(signal)).ownedBy('nobody');
+    this.#ownership = await this.#options.topics.progress(signal);
     return this.#ownership;
   }
 

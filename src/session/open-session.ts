@@ -27,7 +27,7 @@ export async function openSession(tenant: Tenant, signal: AbortSignal): Promise<
   const { emit, collections, log } = tenant;
   await tenant.prepare();
   const ownership = await log.own(signal);
-  emit({ type: 'owned', owner: ownership.owner });
+  emit({ type: 'owned', owner: tenant.owner });
   const names = collections.map(({ name }) => name);
   const starts = await recoverCollections(tenant, names, { ownership, signal });
   const session = new Session(tenant, signal);

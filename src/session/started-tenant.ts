@@ -17,7 +17,6 @@ import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '
 import { topicName } from '../model/topic-names.ts';
 import type { KafkaConnections } from '../log/wire/kafka-connections.ts';
 import { KafkaLog } from '../log/kafka-log.ts';
-import { progressDecoder } from '../log/progress-reader.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
 import type { Registry } from '../log/registry/registry.ts';
 import { requireRights, type UsedResources } from '../log/rights.ts';
@@ -81,7 +80,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
   const ids = new TenantSchemas(registry);
   const now = (): number => Date.now();
   const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  const place = { kafka, topicPrefix, tenantId, decodeProgress: progressDecoder(registry) };
+  const place = { kafka, topicPrefix, tenantId, registry };
   const log = new KafkaLog({
     ...place,
     encodeProgress: (value) => codecs.progress.toBuffer(value),

@@ -2,6 +2,12 @@ import { RollcallError } from '../../errors.ts';
 import { knownLevel, LEVEL, RefusedRequest } from './registry-client.ts';
 import { isSuccess, NOT_FOUND } from './registry-http.ts';
 
+/** A subject, and the registry that has it. */
+interface At {
+  readonly url: string;
+  readonly subject: string;
+}
+
 const CONFLICTS: ReadonlySet<number> = new Set([409, 422]);
 const WHERE = 'Check registry.url; Apicurio serves the compatible API under /apis/ccompat/v7.';
 
@@ -36,7 +42,7 @@ export function statusError(status: number, { url, what }: { url: string; what: 
 }
 
 /** Explains an error of the library from registering a schema, without its text, which may quote received data. */
-export function registeringError(error: unknown, { url, subject }: { url: string; subject: string }): Error {
+export function registeringError(error: unknown, { url, subject }: At): Error {
   if (error instanceof RollcallError) return error;
   if (error instanceof RefusedRequest) {
     if (error.isReadOnly) return readOnly({ url, subject });
@@ -49,24 +55,21 @@ export function registeringError(error: unknown, { url, subject }: { url: string
   return wrongLevel(/ != (\w+)\)$/.exec(error.message)?.[1], { url, subject });
 }
 
-export function misfit({ url, subject }: { url: string; subject: string }): RollcallError {
+export function misfit({ url, subject }: At): RollcallError {
   return incompatible(
     `The schema of ${subject} does not fit the versions already registered`,
     `Check GET ${url}/subjects/${subject}/versions: if another program registered a schema there, remove that version; if a newer version of Rollcall ran before, run that version.`,
   );
 }
 
-export function wrongLevel(
-  level: unknown,
-  { url, subject }: { url: string; subject: string },
-): RollcallError {
+export function wrongLevel(level: unknown, { url, subject }: At): RollcallError {
   return incompatible(
     `Subject ${subject} has compatibility ${knownLevel(level)}, the contract requires ${LEVEL}`,
     `Find out why it was changed, then set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"}.`,
   );
 }
 
-export function readOnly({ url, subject }: { url: string; subject: string }): RollcallError {
+export function readOnly({ url, subject }: At): RollcallError {
   return refused(
     `The registry is read-only, and ${subject} needs a change there: a schema or its level is missing`,
     `Set the mode that GET ${url}/mode or ${url}/mode/<subject> shows to READWRITE until Rollcall has registered its schemas, or set registry.url to a registry that accepts writes.`,
@@ -102,7 +105,7 @@ export function schemaLost(subjects: readonly string[]): RollcallError {
   });
 }
 
-export function wrongId(id: number, { url, subject }: { url: string; subject: string }): RollcallError {
+export function wrongId(id: number, { url, subject }: At): RollcallError {
   return refused(
     `The registry at ${url} returned id ${id} for the schema of ${subject}, but has another schema or none under that id`,
     `Rollcall publishes nothing meanwhile, because no consumer could read it, and tries again by itself. Compare GET ${url}/schemas/ids/${id} with GET ${url}/subjects/${subject}/versions/latest.`,

@@ -140,6 +140,14 @@ export class Registry {
     return byOwn;
   }
 
+  /** As {@link decode}, but returns null when no schema fits. */
+  async decodeOrNull(framed: Buffer, topics?: readonly TopicSuffix[]): Promise<unknown> {
+    return this.decode(framed, topics).catch((error: unknown) => {
+      if (error instanceof UndecodableRecord) return null;
+      throw error;
+    });
+  }
+
   #ownType(topic: TopicSuffix): avro.Type {
     const known = this.#ownTypes.get(topic) ?? this.#typeOf(readSchemaFiles().get(topic));
     this.#ownTypes.set(topic, known);

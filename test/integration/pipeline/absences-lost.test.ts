@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest';
-import { frame } from '../../../src/log/registry/framing.ts';
+import { frame } from '../../unit/log/support/frame.ts';
 import { REBUILD } from '../../../src/owner/rebuild.ts';
 import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
 import { AN_HOUR, openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';

@@ -1,7 +1,7 @@
 import { MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
 import type { RollIntervals } from '../../../src/core/segment-rolls.ts';
 import { RollcallError } from '../../../src/errors.ts';
-import { frame } from '../../../src/log/registry/framing.ts';
+import { frame } from '../../unit/log/support/frame.ts';
 import { kafkaError, commitError, RecordsLost } from '../../../src/log/kafka-errors.ts';
 import type {
   Committed,
@@ -93,7 +93,6 @@ export class BrokerLog implements TenantLog {
       this.#requireNotSuperseded();
       const { transactions } = broker;
       const ownership = {
-        owner: `process ${process}`,
         progress: newestProgress(transactions),
         transactionIds: idsSinceLoss(transactions),
       };

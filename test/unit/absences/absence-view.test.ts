@@ -9,7 +9,7 @@ import type { ReadableRow } from '../../../src/core/rows/decoded-row.ts';
 import type { KeyedRow } from '../../../src/core/rows/row-changes.ts';
 import { SeenKeys } from '../../../src/core/seen-keys.ts';
 import { HubError } from '../../../src/hub/hub-error.ts';
-import { frame } from '../../../src/log/registry/framing.ts';
+import { frame } from '../log/support/frame.ts';
 import type { LoggedRecord, OutgoingRecord, TenantLog } from '../../../src/log/log.ts';
 import { DERIVED_COLLECTIONS, STATE_TOPIC } from '../../../src/model/collections.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';

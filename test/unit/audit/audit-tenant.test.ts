@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { auditTenant, type TopicAudit } from '../../../src/audit/audit-tenant.ts';
 import type { LoggedRecord } from '../../../src/log/log.ts';
-import { frame } from '../../../src/log/registry/framing.ts';
+import { frame } from '../log/support/frame.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import { MemoryState } from '../../../src/state/memory-state.ts';
@@ -76,7 +76,7 @@ class Mirrored {
       runtime: { sleep: () => this.inPause() },
     };
     const tenant = { ...parts, openReadOnlyLog: () => log };
-    const assembly = { tenant: () => tenant, registry: { decode: () => Promise.resolve({}) } };
+    const assembly = { tenant: () => tenant, registry: { decodeOrNull: () => Promise.resolve({}) } };
     const { signal } = new AbortController();
     const options = { tenantId: 't', collections: ['users'] as const, onRead: () => undefined, signal };
     return (await auditTenant(assembly as unknown as Assembly, options))[0];

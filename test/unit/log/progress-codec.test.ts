@@ -38,7 +38,9 @@ it('a record of the owner is no progress of a collection', () => {
 it('a header of another program that is not a JSON object counts as absent', async () => {
   for (const header of ['{', 'null', '7']) {
     expect(headerFieldsOf({ ce_deletions: header }).deletions).toBeUndefined();
-    const tenant = new LoggedTenant(async () => ({ collection: '@owner', owner: 'x', ownedSince: 1 }));
+    const tenant = new LoggedTenant({
+      decodeOrNull: async () => ({ collection: '@owner', owner: 'x', ownedSince: 1 }),
+    });
     const headers = { ce_partitions: header };
     const key = Buffer.from('@owner');
     const message = { key, value: Buffer.alloc(9), headers, offset: '0', timestamp: '0' };

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
-import { frame } from '../../../src/log/registry/framing.ts';
+import { frame } from './support/frame.ts';
 import { createRegistryInspection } from '../../../src/log/registry/inspect-registry.ts';
 import { Registry } from '../../../src/log/registry/registry.ts';
 import { schemaOf } from '../core/support/rows.ts';

@@ -18,7 +18,7 @@ test('an index that is lost while its rows are counted is not taken for an empty
   const progress = madeProgress({ transactionId: 't1' });
   const recovered = () =>
     recoverCollections(tenant, ['users'], {
-      ownership: { owner: '', progress: new Map([['users', progress]]), transactionIds: new Map() },
+      ownership: { progress: new Map([['users', progress]]), transactionIds: new Map() },
       signal: new AbortController().signal,
     });
   expect((await recovered()).get('users')?.knownRows).toBe(1);
