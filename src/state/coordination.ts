@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { OwnerHeartbeat, ReadHeartbeats } from '../core/health/tenant-facts.ts';
 
 /*
@@ -9,23 +10,33 @@ import type { OwnerHeartbeat, ReadHeartbeats } from '../core/health/tenant-facts
  * Kafka decides who owns a tenant (invariant 7), not this code. Losing all of this loses no data.
  */
 
-/** `parameters` come from another process, so the owner must check them. */
-export interface OwnerRequest {
-  /** Random. */
-  readonly id: string;
-  readonly kind: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
+/** `id` is random. `parameters` come from another process, so the owner must check them. */
+export const OWNER_REQUEST = z.object({
+  id: z.string(),
+  kind: z.string(),
+  parameters: z.record(z.string(), z.unknown()),
+});
+
+export type OwnerRequest = z.infer<typeof OWNER_REQUEST>;
 
 /** How a request ended. Failures are data: the asker may run another version than the owner. */
-export type RequestOutcome =
-  | { readonly state: 'done'; readonly result: unknown }
-  | { readonly state: 'failed'; readonly code: string; readonly message: string; readonly remedy: string };
+const OUTCOMES = [
+  z.object({ state: z.literal('done'), result: z.unknown() }),
+  z.object({ state: z.literal('failed'), code: z.string(), message: z.string(), remedy: z.string() }),
+] as const;
+
+export type RequestOutcome = z.infer<(typeof OUTCOMES)[number]>;
 
 /** `progress` is null until the owner reports some. It must survive JSON. */
-export type RequestAnswer =
-  | { readonly state: 'taken'; readonly owner: string; readonly progress: unknown }
-  | ({ readonly owner: string } & RequestOutcome);
+export const REQUEST_ANSWER = z.intersection(
+  z.object({ owner: z.string() }),
+  z.discriminatedUnion('state', [
+    z.object({ state: z.literal('taken'), progress: z.unknown() }),
+    ...OUTCOMES,
+  ]),
+);
+
+export type RequestAnswer = z.infer<typeof REQUEST_ANSWER>;
 
 /**
  * How the processes of a tenant find each other and exchange requests. Methods throw `INDEX_UNREACHABLE` or
@@ -54,4 +65,3 @@ export interface Coordination {
 }
 
 export const MOST_REQUESTS_WAITING = 100;
-export const ANSWER_KEPT_MS = 24 * 60 * 60 * 1000;

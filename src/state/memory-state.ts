@@ -9,7 +9,7 @@ import { MemoryIndex } from './memory-index.ts';
  * state.
  */
 export class MemoryState implements TenantState {
-  readonly deletions: MemoryDeletions;
+  readonly deletions: DeletionMemory;
   readonly #live: TenantState | null;
   readonly #tenantId: string;
   readonly #indexes = new Map<CollectionName, MemoryIndex>();
@@ -17,7 +17,7 @@ export class MemoryState implements TenantState {
   constructor(tenantId: string, live: TenantState | null = null) {
     this.#live = live;
     this.#tenantId = tenantId;
-    this.deletions = new MemoryDeletions(live?.deletions);
+    this.deletions = memoryDeletions(live?.deletions);
   }
 
   /**
@@ -79,20 +79,15 @@ export function createMemoryStore(): StateStore {
  * A tenant's memory between syncs in this process. For a reader that must change nothing, it lies on top of another process's
  * memory and keeps only its own changes.
  */
-export class MemoryDeletions implements DeletionMemory {
-  readonly #base: DeletionMemory | null;
-  readonly #missing = new Map<CollectionName, Missing | null>();
-
-  constructor(base: DeletionMemory | null = null) {
-    this.#base = base;
-  }
-
-  async missing(collection: CollectionName): Promise<Missing | null> {
-    const own = this.#missing.get(collection);
-    return own === undefined ? ((await this.#base?.missing(collection)) ?? null) : own;
-  }
-
-  async setMissing(collection: CollectionName, missing: Missing | null): Promise<void> {
-    this.#missing.set(collection, missing && { ...missing, keys: new Map(missing.keys) });
-  }
+function memoryDeletions(base?: DeletionMemory): DeletionMemory {
+  const own = new Map<CollectionName, Missing | null>();
+  return {
+    async missing(collection) {
+      const known = own.get(collection);
+      return known === undefined ? ((await base?.missing(collection)) ?? null) : known;
+    },
+    async setMissing(collection, missing) {
+      own.set(collection, missing && { ...missing, keys: new Map(missing.keys) });
+    },
+  };
 }

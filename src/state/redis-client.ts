@@ -54,7 +54,20 @@ export function createRedisClient(
     lazyConnect: true,
   };
   if (cluster) {
-    const client = clusterClient(servers, options, pauseMs);
+    const client = new Cluster([...hostsOf(servers)], {
+      redisOptions: options,
+      lazyConnect: true,
+      // Nothing would bound how long a command waits in this queue.
+      enableOfflineQueue: false,
+      clusterRetryStrategy: pauseMs,
+      // The reply to a command says that a Cluster is down, while this check would only wait.
+      enableReadyCheck: false,
+      // A command that may have been executed is not repeated. One that a node sends elsewhere has not been executed.
+      retryDelayOnFailover: 0,
+      slotsRefreshTimeout: ofServer.connectTimeout ?? 5_000,
+      // Certificates have host names, and the address behind the endpoint of a managed Redis may change.
+      dnsLookup: (host, found) => found(null, host),
+    });
     client.on('+node', (node: Redis) => readAnew(node, 'password', password));
     return client;
   }
@@ -77,27 +90,6 @@ export function createRedisClient(
   readAnew(client, 'password', password);
   readAnew(client, 'sentinelPassword', sentinel?.password);
   return client;
-}
-
-function clusterClient(
-  servers: RedisServers,
-  redisOptions: ServerOptions,
-  pauseMs: (attempt: number) => number,
-): Cluster {
-  return new Cluster([...hostsOf(servers)], {
-    redisOptions,
-    lazyConnect: true,
-    // Nothing would bound how long a command waits in this queue.
-    enableOfflineQueue: false,
-    clusterRetryStrategy: pauseMs,
-    // The reply to a command says that a Cluster is down, while this check would only wait.
-    enableReadyCheck: false,
-    // A command that may have been executed is not repeated. One that a node sends elsewhere has not been executed.
-    retryDelayOnFailover: 0,
-    slotsRefreshTimeout: redisOptions.connectTimeout ?? 5_000,
-    // Certificates have host names, and the address behind the endpoint of a managed Redis may change.
-    dnsLookup: (host, found) => found(null, host),
-  });
 }
 
 function hostsOf({ url, sentinel }: RedisServers): readonly { host: string; port: number }[] {

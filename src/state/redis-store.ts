@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { RollcallError } from '../errors.ts';
 import type { StateStore } from './index-store.ts';
 import { RedisConnection, type RedisConnectionOptions } from './redis-connection.ts';
-import { RedisCoordination } from './redis-coordination.ts';
-import { RedisDeletions } from './redis-deletions.ts';
+import { redisCoordination } from './redis-coordination.ts';
+import { redisDeletions } from './redis-deletions.ts';
 import { RedisIndex } from './redis-index.ts';
 import { probeKey, tenantKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
@@ -18,7 +18,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   const { keyPrefix } = options;
   const connection = new RedisConnection(options);
   return {
-    coordination: new RedisCoordination(connection, keyPrefix),
+    coordination: redisCoordination(connection, keyPrefix),
     async ready() {
       for (const info of await connection.infos())
         requireSuitable(info, options.cluster === true, connection.address);
@@ -26,7 +26,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     },
     tenant(tenantId) {
       const keys = tenantKeys(keyPrefix, tenantId);
-      const deletions = new RedisDeletions(connection, keys);
+      const deletions = redisDeletions(connection, keys);
       return {
         collection: (name) => new RedisIndex(connection, keys.collection(name), `${tenantId}/${name}`),
         deletions,
