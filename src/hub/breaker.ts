@@ -1,17 +1,23 @@
-import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
-import { pauseMs } from '../backoff.ts';
+import {
+  BrokenCircuitError,
+  circuitBreaker,
+  ConsecutiveBreaker,
+  DelegateBackoff,
+  handleWhen,
+} from 'cockatiel';
+import { pauseMs, type Backoff } from '../backoff.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import { HubError, isHubTrouble } from './hub-error.ts';
 
-export interface BreakerPolicy {
+/** The pauses: how long the circuit stays open, by the number of failed trials. */
+export interface BreakerPolicy extends Backoff {
   /** This many failures in a row, over all requests to the hub, open the circuit. */
   readonly failures: number;
-  /** How long it stays open the first time; every failed trial doubles it, up to {@link maxOpenMs}. */
-  readonly openMs: number;
-  readonly maxOpenMs: number;
 }
 
-export const DEFAULT_BREAKER_POLICY: BreakerPolicy = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 };
+export const DEFAULT_BREAKER_POLICY: BreakerPolicy = { failures: 10, firstMs: 5_000, longestMs: 60_000 };
+
+export type CircuitEvent = Extract<HubEvent, { readonly type: `circuit-${string}` }>;
 
 const ASKS_AGAIN =
   '"rollcall run" asks the hub again by itself; repeat any other command when the hub answers.';
@@ -26,20 +32,18 @@ export type Breaker = <T>(work: () => Promise<T>) => Promise<T>;
 export function createBreaker(options: {
   policy: BreakerPolicy;
   hub: string;
-  onEvent: (event: HubEvent) => void;
+  onEvent: (event: CircuitEvent) => void;
 }): Breaker {
   const { policy, hub, onEvent } = options;
   let openUntilMs = 0;
-  let lastTrouble: HubError | null = null;
-  const openAfter = (failedTrials: number) => {
-    const duration = pauseMs({ firstMs: policy.openMs, longestMs: policy.maxOpenMs }, failedTrials + 1);
-    openUntilMs = Date.now() + duration;
-    if (failedTrials === 0) onEvent({ type: 'circuit-opened', retryInMs: duration });
-    return { duration, next: () => openAfter(failedTrials + 1) };
-  };
   const circuit = circuitBreaker(handleWhen(isHubTrouble), {
     breaker: new ConsecutiveBreaker(policy.failures),
-    halfOpenAfter: { next: () => openAfter(0) },
+    halfOpenAfter: new DelegateBackoff(({ attempt }) => {
+      const openMs = pauseMs(policy, attempt);
+      openUntilMs = Date.now() + openMs;
+      if (attempt === 1) onEvent({ type: 'circuit-opened', retryInMs: openMs });
+      return openMs;
+    }),
   });
   circuit.onReset(() => onEvent({ type: 'circuit-closed' }));
 
@@ -47,18 +51,17 @@ export function createBreaker(options: {
     try {
       return await circuit.execute(work);
     } catch (error) {
-      if (!(error instanceof BrokenCircuitError)) {
-        if (error instanceof HubError && isHubTrouble(error)) lastTrouble = error;
-        throw error;
-      }
+      if (!(error instanceof BrokenCircuitError)) throw error;
+      const { error: trouble } = circuit.lastFailure as { readonly error: HubError };
       const retryInMs = Math.max(0, openUntilMs - Date.now());
       throw new HubError(
         'HUB_CIRCUIT_OPEN',
-        `${hub} failed too often in a row, the last time with ${lastTrouble?.code ?? 'an unknown error'}: ${lastTrouble?.message ?? ''}`,
+        `${hub} failed too often in a row, the last time with ${trouble.code}: ${trouble.message}`,
         {
           // The text is still shown when the circuit is closed again, so it names no time.
-          remedy: `${ASKS_AGAIN} ${lastTrouble?.remedy ?? ''}`.trim(),
+          remedy: `${ASKS_AGAIN} ${trouble.remedy}`,
           retryAfterMs: retryInMs,
+          retryable: false,
         },
       );
     }

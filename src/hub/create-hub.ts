@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HubEvent } from '../core/hub-events.ts';
-import { createBreaker, DEFAULT_BREAKER_POLICY, type BreakerPolicy } from './breaker.ts';
+import { createBreaker, DEFAULT_BREAKER_POLICY, type BreakerPolicy, type CircuitEvent } from './breaker.ts';
 import { findRows } from './find-rows.ts';
 import { createHttpClient } from './http.ts';
 import type { Hub, HubSettings, ReadSchedule } from './hub.ts';
-import { PagingMemory } from './paging.ts';
+import { pagingMemory } from './paging.ts';
 import { WAITING_ANSWERS } from './prefetch-known-pages.ts';
 import { readSchedule } from './read-schedule.ts';
 import { createRequests, type Requests } from './requests.ts';
@@ -32,7 +32,7 @@ export interface HubTools {
   /** Wall clock, ms since the epoch. */
   readonly now?: (() => number) | undefined;
   readonly random?: (() => number) | undefined;
-  /** Resolves after so many ms; rejects with the signal's reason when aborted. */
+  /** Resolves after so many ms; rejects when the signal aborts. */
   readonly sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
   readonly onEvent?: ((event: HubEvent) => void) | undefined;
   /** Left out: no other tenant is at the hub's host. */
@@ -47,18 +47,8 @@ export interface HostPermits {
 
 const UNBOUNDED: HostPermits = { all: new Semaphore(Infinity), core: new Semaphore(Infinity) };
 
-async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(ms, undefined, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  }
-}
-
-function ofCore(event: HubEvent): HubEvent {
-  const isOfCircuit = event.type === 'circuit-opened' || event.type === 'circuit-closed';
-  return isOfCircuit ? { ...event, api: 'core' } : event;
+function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
+  return delay(ms, undefined, { signal });
 }
 
 interface Kind {
@@ -67,7 +57,7 @@ interface Kind {
   readonly maxAttempts?: number;
   readonly failures?: number;
   readonly permits?: Semaphore;
-  readonly onCircuit?: (event: HubEvent) => void;
+  readonly onCircuit?: (event: CircuitEvent) => void;
 }
 
 /** Its Core API has a circuit breaker of its own and at most half of the hub's concurrency, so that it cannot block the other APIs. */
@@ -99,8 +89,10 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
       tokens,
       permits,
       now,
+      policy: attempts,
+      random,
+      sleep,
       onEvent,
-      tools: { policy: attempts, random, sleep, onEvent },
       breaker: createBreaker({ policy, hub: what, onEvent: onCircuit }),
     });
   }
@@ -127,11 +119,11 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
     // If the hub allows one request only, the Core API may send one more at the same time: it must never delay the
     // other APIs.
     permits: new Semaphore(share, host.core, maxConcurrentRequests > share ? all : host.all),
-    onCircuit: (event) => onEvent(ofCore(event)),
+    onCircuit: (event) => onEvent({ ...event, api: 'core' }),
   });
   const scans = {
     baseUrl,
-    memory: new PagingMemory({ now, pageSize }),
+    findingsOf: pagingMemory({ now, pageSize }),
     paging,
     ignoresTotals: settings.totals === 'ignored',
     onEvent,

@@ -34,11 +34,7 @@ export interface HttpResponse {
   readonly body: Buffer;
 }
 
-/** HTTP to one hub, bounded in time and size. It follows no redirects, since the token would go with them. */
-export interface HttpClient extends AsyncDisposable {
-  /** Throws {@link HubError} on network failures, time-outs and oversized answers, and the signal's reason when aborted. */
-  send(request: HttpRequest): Promise<HttpResponse>;
-}
+export type HttpClient = ReturnType<typeof createHttpClient>;
 
 async function readBounded(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
@@ -152,14 +148,17 @@ export function looksLikeHtml(response: HttpResponse): boolean {
   );
 }
 
-/** Creates a client on undici, with one pool per origin and persistent connections. */
+/**
+ * HTTP to one hub, bounded in time and size, with one pool per origin and persistent connections. It follows no
+ * redirects, since the token would go with them.
+ */
 export function createHttpClient(options: {
   connections: number;
   /** The time for a request and its complete answer: a hub may begin late, or pause in the middle. */
   requestTimeoutMs: number;
   maxResponseBytes: number;
   certificates?: () => Certificates;
-}): HttpClient {
+}) {
   const { connections, requestTimeoutMs, maxResponseBytes, certificates } = options;
   const agent = createHttpAgent({
     connections,
@@ -199,7 +198,8 @@ export function createHttpClient(options: {
   }
 
   return {
-    async send(request) {
+    /** Throws {@link HubError} on network failures, time-outs and oversized answers, and the signal's reason when aborted. */
+    async send(request: HttpRequest): Promise<HttpResponse> {
       request.signal.throwIfAborted();
       const deadline = AbortSignal.timeout(requestTimeoutMs);
       try {

@@ -17,19 +17,9 @@ interface HubErrorOptions {
   readonly status?: number | undefined;
   /** `Retry-After` in ms, counted from the answer. */
   readonly retryAfterMs?: number | undefined;
-  /** Whether the same request may succeed if it is repeated soon. */
+  /** Whether the same request may succeed if it is repeated soon; left out: what the code says. */
   readonly retryable?: boolean | undefined;
 }
-
-const RETRYABLE_BY_DEFAULT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'HUB_UNREACHABLE',
-  'HUB_TIMEOUT',
-  'HUB_UNAVAILABLE',
-  'HUB_RESPONSE_TOO_LARGE',
-  'HUB_PAGE_TOO_LONG',
-  'HUB_BODY_INVALID',
-  'HUB_TOKEN_UNAVAILABLE',
-]);
 
 /** A failed request to the hub, with the facts that the retry logic needs. */
 export class HubError extends RollcallError {
@@ -41,7 +31,7 @@ export class HubError extends RollcallError {
     super(code, message, { remedy: options.remedy, cause: options.cause });
     this.status = options.status ?? null;
     this.retryAfterMs = options.retryAfterMs ?? null;
-    this.retryable = options.retryable ?? RETRYABLE_BY_DEFAULT.has(code);
+    this.retryable = options.retryable ?? this.reaction === 'retry';
   }
 }
 
@@ -93,10 +83,8 @@ export function concernsOneRequest(error: unknown): error is HubError {
   return error instanceof HubError && ABOUT_ONE_REQUEST.has(error.code);
 }
 
-export type SmallerPagesReason = 'timeout' | 'too-large';
-
 /** Returns why a smaller page may help (spec 8: "reduce only on time-outs"); null when it would not. */
-export function asksForSmallerPages(error: HubError): SmallerPagesReason | null {
+export function asksForSmallerPages(error: HubError): 'timeout' | 'too-large' | null {
   if (error.code === 'HUB_RESPONSE_TOO_LARGE' || error.code === 'HUB_PAGE_TOO_LONG') return 'too-large';
   if (error.code === 'HUB_TIMEOUT') return 'timeout';
   // 408 and 504 are time-outs of the hub or a proxy. The token endpoint's have another code: they concern no page.

@@ -30,7 +30,7 @@ export class LargeTurn {
   }
 
   /**
-   * `request` is told whether its answer may be large. If a large answer comes before its turn, it is cut off and
+   * `request` gets true if its answer may be large. If a large answer comes before its turn, it is cut off and
    * asked for again. So no request that waits for a turn takes a place at the hub that the scan with the turn may
    * need.
    */

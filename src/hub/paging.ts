@@ -282,22 +282,14 @@ export class PagingFindings {
   }
 }
 
-/** The findings by collection. `now`: ms since the epoch. */
-export class PagingMemory {
-  readonly #now: () => number;
-  readonly #pageSize: number;
-  readonly #found = new Map<CollectionName, { findings: PagingFindings; sinceMs: number }>();
-
-  constructor({ now, pageSize }: { now: () => number; pageSize: number }) {
-    this.#now = now;
-    this.#pageSize = pageSize;
-  }
-
-  of(name: CollectionName): PagingFindings {
-    const known = this.#found.get(name);
-    if (known !== undefined && this.#now() - known.sinceMs < FORGET_AFTER_MS) return known.findings;
-    const findings = new PagingFindings(this.#pageSize);
-    this.#found.set(name, { findings, sinceMs: this.#now() });
+/** Remembers the findings of each collection. `now`: ms since the epoch. */
+export function pagingMemory({ now, pageSize }: { now: () => number; pageSize: number }) {
+  const found = new Map<CollectionName, { findings: PagingFindings; sinceMs: number }>();
+  return (name: CollectionName): PagingFindings => {
+    const known = found.get(name);
+    if (known !== undefined && now() - known.sinceMs < FORGET_AFTER_MS) return known.findings;
+    const findings = new PagingFindings(pageSize);
+    found.set(name, { findings, sinceMs: now() });
     return findings;
-  }
+  };
 }

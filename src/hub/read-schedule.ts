@@ -65,6 +65,7 @@ function markOf(lessons: readonly unknown[]): string[] {
 function endless(where: string, why: string): HubError {
   return new HubError('HUB_PAGING_BROKEN', `Cannot read all lessons of a student from ${where}: ${why}`, {
     remedy: 'The published lessons of the student stay as they are. Check the next-page links of the hub.',
+    retryable: false,
   });
 }
 

@@ -1,7 +1,7 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { RollcallError } from '../errors.ts';
 import type { Breaker } from './breaker.ts';
-import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
+import type { RequestTarget } from '../core/hub-events.ts';
 import type { HttpClient } from './http.ts';
 import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
 import { HubError, LargeAnswer } from './hub-error.ts';
@@ -47,25 +47,15 @@ interface Read<T> {
   readonly bytes: number;
 }
 
-/** Authorised GETs to one hub, with retries, a circuit breaker and a bound on concurrent requests. */
-export interface Requests {
-  get<T>(options: GetOptions<T>): Promise<T>;
-  /**
-   * Sends a request before its turn, once, if a place in the limit of concurrent requests is free; otherwise returns
-   * null. Resolves with null if the answer is not a 200: the same request, when it has its turn, will show why.
-   */
-  inAdvance(options: SendOptions): Promise<Sent | null> | null;
-}
+export type Requests = ReturnType<typeof createRequests>;
 
-export interface RequestsOptions {
+interface RequestsOptions extends RetryTools {
   readonly http: HttpClient;
   readonly tokens: TokenSource;
   readonly breaker: Breaker;
   readonly permits: Semaphore;
-  readonly tools: RetryTools;
   /** Wall clock, ms since the epoch. */
   readonly now: () => number;
-  readonly onEvent: (event: HubEvent) => void;
 }
 
 /** Sends requests with a token, and once more with a new one when the hub may have refused an expired token. */
@@ -157,8 +147,9 @@ async function reported<T extends { readonly status: number; readonly bytes: num
   }
 }
 
-export function createRequests(options: RequestsOptions): Requests {
-  const { breaker, permits, tools, now, onEvent } = options;
+/** Authorised GETs to one hub, with retries, a circuit breaker and a bound on concurrent requests. */
+export function createRequests(options: RequestsOptions) {
+  const { breaker, permits, now, onEvent } = options;
   const sendAuthorised = createSender(options);
 
   function readSent<T>(sent: Sent, get: GetOptions<T>): Read<T> {
@@ -197,7 +188,11 @@ export function createRequests(options: RequestsOptions): Requests {
   }
 
   return {
-    inAdvance(get) {
+    /**
+     * Sends a request before its turn, once, if a place in the limit of concurrent requests is free; otherwise returns
+     * null. Resolves with null if the answer is not a 200: the same request, when it has its turn, will show why.
+     */
+    inAdvance(get: SendOptions): Promise<Sent | null> | null {
       const release = permits.tryAcquire();
       if (release === null) return null;
       const send = async () => {
@@ -213,10 +208,10 @@ export function createRequests(options: RequestsOptions): Requests {
         )
         .finally(release);
     },
-    async get(get) {
+    async get<T>(get: GetOptions<T>): Promise<T> {
       const { target, signal, onFailure, large } = get;
       const inTurn = () => large?.take((mayBeLarge) => attempt(get, mayBeLarge)) ?? attempt(get);
-      const { result } = await withRetries(inTurn, { tools, target, signal, onFailure });
+      const { result } = await withRetries(inTurn, { tools: options, target, signal, onFailure });
       return result;
     },
   };

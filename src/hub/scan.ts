@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HubEvent, PagingMode } from '../core/hub-events.ts';
 import { PageCuts } from '../core/pages/page-cuts.ts';
+import type { CollectionName } from '../model/collections.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, brokenPaging, endlessPaging, HubError, noSmallerPage } from './hub-error.ts';
 import { LargeTurn } from './large-turn.ts';
@@ -14,7 +15,6 @@ import {
   type FoundPaging,
   type PageFacts,
   type PagingFindings,
-  type PagingMemory,
   type ScanState,
 } from './paging.ts';
 import { Prefetch, type ByteBudget } from './prefetch-known-pages.ts';
@@ -31,13 +31,13 @@ export const TURNS_UNTIL_SENT = 2;
 export interface ScanContext {
   readonly baseUrl: URL;
   readonly requests: Requests;
-  readonly memory: PagingMemory;
+  readonly findingsOf: (name: CollectionName) => PagingFindings;
   readonly paging: PagingMode | 'auto';
   /** Leaves the hub's totals out (`hub.totals: ignored`): they count rows that it does not return. */
   readonly ignoresTotals?: boolean | undefined;
   readonly onEvent: (event: HubEvent) => void;
-  /** Limits of the pages that are requested before their turn; left out where none are. */
-  readonly ahead?: { readonly pagesAtMost: number; readonly budget: ByteBudget };
+  /** Limits of the pages that are requested before their turn. */
+  readonly ahead: { readonly pagesAtMost: number; readonly budget: ByteBudget };
   /** One permit for all scans of the hub: only one of them has a large page at a time. */
   readonly largeTurn: Semaphore;
 }
@@ -82,10 +82,10 @@ class Scanner {
     const { ahead, requests } = context;
     const request = { target: name, where: this.#where, readVersion, signal };
     // An incremental scan has no page twice, so none is remembered.
-    const isKnown = ahead !== undefined && pages !== undefined && modifiedAfterMs === undefined;
+    const isKnown = pages !== undefined && modifiedAfterMs === undefined;
     this.#prefetch = isKnown ? new Prefetch({ requests, pages, request, ...ahead }) : null;
     this.#cuts = isKnown ? new PageCuts(pages) : null;
-    this.#findings = context.memory.of(name);
+    this.#findings = context.findingsOf(name);
     this.#kind = read.modifiedAfterMs === undefined ? 'full' : 'incremental';
     this.#auto = keyset && context.paging === 'auto';
     this.#state = this.#beginning(this.#pagingToBegin(keyset));

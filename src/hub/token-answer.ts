@@ -28,20 +28,18 @@ function fieldsOf(body: Buffer): Record<string, unknown> | null {
  * The codes of RFC 6749 5.2, with the usual remedy. `{}`: the settings of the client. Other
  * text may quote credentials, so Rollcall does not repeat it.
  */
-const REMEDIES: ReadonlyMap<unknown, string> = new Map([
-  [
-    'invalid_client',
-    'Check {}.clientId and {}.clientSecret, and whether the server wants {}.clientAuth basic or post.',
-  ],
-  ['invalid_scope', 'Check {}.scope: the server does not know it or does not grant it to this client.'],
-  ['unauthorized_client', 'Have this client allowed to use the client_credentials grant.'],
-  ['unsupported_grant_type', 'Check {}.tokenUrl: this server does not offer the client_credentials grant.'],
-  [
-    'invalid_request',
-    'Check {}.scope (some servers require one) and try the other {}.clientAuth (basic or post).',
-  ],
-  ['invalid_grant', 'Check {}.clientId and {}.clientSecret, and that the client is not disabled or expired.'],
-]);
+const REMEDIES: ReadonlyMap<unknown, string> = new Map(
+  Object.entries({
+    invalid_client:
+      'Check {}.clientId and {}.clientSecret, and whether the server wants {}.clientAuth basic or post.',
+    invalid_scope: 'Check {}.scope: the server does not know it or does not grant it to this client.',
+    unauthorized_client: 'Have this client allowed to use the client_credentials grant.',
+    unsupported_grant_type: 'Check {}.tokenUrl: this server does not offer the client_credentials grant.',
+    invalid_request:
+      'Check {}.scope (some servers require one) and try the other {}.clientAuth (basic or post).',
+    invalid_grant: 'Check {}.clientId and {}.clientSecret, and that the client is not disabled or expired.',
+  }),
+);
 
 interface AnswerContext {
   /** The settings that the client comes from. */

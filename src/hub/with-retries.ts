@@ -46,7 +46,7 @@ export function parseHttpDate(text: string | null): number | null {
 export interface RetryTools {
   readonly policy: RetryPolicy;
   readonly random: () => number;
-  /** Resolves after so many ms; rejects with the signal's reason when aborted. */
+  /** Resolves after so many ms; rejects when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly onEvent: (event: HubEvent) => void;
 }
@@ -78,7 +78,7 @@ export async function withRetries<T>(
       if (retry >= tools.policy.maxAttempts) throw error;
       const delayMs = retryDelayMs(tools, retry, error);
       tools.onEvent({ type: 'request-retried', target, code: error.code, retry, delayMs });
-      await tools.sleep(delayMs, signal);
+      await tools.sleep(delayMs, signal).catch(() => signal.throwIfAborted());
     }
   }
 }

@@ -73,7 +73,7 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
 export function nestedSource(
   rows: Omit<RowsSource, 'parentId'> & {
     readonly parentIds: readonly string[];
-    /** Is told which parents the hub finds. */
+    /** Learns which parents the hub finds. */
     readonly unmet?: Pick<UnmetSettings, 'noteParent'> | undefined;
   },
 ): Source {

@@ -198,7 +198,7 @@ it.each([
   'the circuit breaker opens when several requests in a row %s, and then sends none',
   async (_, script, sent) => {
     const settings = sent === 0 ? { baseUrl: await goneOrigin() } : {};
-    const breaker = { failures: 4, openMs: 60_000 };
+    const breaker = { failures: 4, firstMs: 60_000 };
     const reads = [{}, {}, { of: 'orgs' as const }];
     const { error, events, requests } = await exchange([script], { breaker, ...twice, reads, ...settings });
     expect(error).toMatchObject({
@@ -214,7 +214,7 @@ it.each([
 );
 
 it('the circuit breaker is reported once when it opens, and closes after one good request', async () => {
-  const breaker = { failures: 2, openMs: 50 };
+  const breaker = { failures: 2, firstMs: 50 };
   const fails = Array(4).fill(answer(500)) as Script[];
   await using test = await testHub(inTurn(...fails, PAGE), { breaker, ...twice });
   const read = () => readAll(test.hub, 'users').catch(() => null);
@@ -227,7 +227,7 @@ it('the circuit breaker is reported once when it opens, and closes after one goo
 it.each([404, 429, 401, 403])(
   'the circuit breaker stays closed after %i, with a Retry-After too',
   async (status) => {
-    const breaker = { failures: 1, openMs: 60_000 };
+    const breaker = { failures: 1, firstMs: 60_000 };
     const scripts = [answer(status), answer(status, {}, { 'retry-after': '1' })];
     const { requests } = await exchange(scripts, { breaker, ...once, reads: [{}, {}, {}] });
     expect(requests).toBe(3);
