@@ -1,10 +1,11 @@
-import { Cluster, type ChainableCommander } from 'ioredis';
+import { Cluster, Command, type ChainableCommander } from 'ioredis';
 import { RollcallError } from '../errors.ts';
 import { jitteredPauseMs, type Backoff } from '../backoff.ts';
-import { PackedCommand, type RedisArgument } from './packed-command.ts';
 import { addressOf, createRedisClient, type RedisClient, type RedisServers } from './redis-client.ts';
 import { explainRedisError, replyCode } from './redis-errors.ts';
 import type { RedisScript } from './redis-scripts.ts';
+
+export type RedisArgument = string | Buffer | number;
 
 export interface RedisConnectionOptions extends RedisServers {
   /** How long a command may take, ms. */
@@ -84,7 +85,7 @@ export class RedisConnection {
   ): Promise<number> {
     return this.run(async (client) => {
       const send = async (command: 'EVAL' | 'EVALSHA', source: string): Promise<unknown> =>
-        client.sendCommand(new PackedCommand(command, keys, [source, keys.length], keys, ...args));
+        client.sendCommand(new Command(command, [source, keys.length, ...keys, ...args.flat()]));
       const reply = await send('EVALSHA', script.sha1).catch((error: unknown) => {
         if (replyCode(error) !== 'NOSCRIPT') throw error;
         return send('EVAL', script.source);

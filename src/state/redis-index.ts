@@ -15,8 +15,7 @@ import {
   type IndexReplay,
   type IndexValues,
 } from './index-store.ts';
-import type { RedisArgument } from './packed-command.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import type { RedisArgument, RedisConnection } from './redis-connection.ts';
 import { countField, type CollectionKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
 
