@@ -2,7 +2,7 @@ import { isContradictory, isShown, type AbsenceEntry } from '../core/absences/ab
 import { decodeEntry, decodePointer, encodeEntry, encodePointer } from '../core/absences/entry-codec.ts';
 import { decodeAbsent } from '../core/absences/current-absence.ts';
 import type { DayWindow } from '../core/lessons/window.ts';
-import { DAY_MS } from '../core/rows/timestamps.ts';
+import { DAY_MS } from '../core/zone-clock.ts';
 import { RollcallError } from '../errors.ts';
 import type { DerivedCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexArea, IndexChange } from '../state/index-store.ts';

@@ -1,4 +1,4 @@
-import { localDate } from '../core/daily-time.ts';
+import { zoneClock } from '../core/zone-clock.ts';
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import { Verdicts, type SyncVerdict } from '../core/deletions/verdicts.ts';
 import { isOtherOnHold } from '../core/deletions/waiting-list.ts';
@@ -32,7 +32,7 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
   const foreign = notFound > 0 ? foreignBeside(own) : null;
   if (foreign !== null) return { whyInconclusive: foreign, short: null, notFound, settlement: null };
   const atMs = tenant.runtime.now();
-  const day = localDate(atMs, settings.fullSync.timeZone);
+  const day = zoneClock(settings.fullSync.timeZone).dateAt(atMs);
   const known = knownBefore(run, day);
   const verdict = verdicts.ofSync({ unseen: unseen.keys, known });
   if (!verdicts.provesAnything(deletions.isListLost)) return { ...verdict, notFound, settlement: null };

@@ -1,6 +1,6 @@
 import { lastDailyTime } from '../core/daily-time.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
-import { DAY_MS } from '../core/rows/timestamps.ts';
+import { DAY_MS } from '../core/zone-clock.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
 import { HubError, refusesParameters } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
