@@ -43,8 +43,9 @@ function reportMissing({ tenant, settings }: MirroredCollection, settlement: Set
  * with a total, or there was no row to move.
  */
 function mayClearRejects(scan: ScanEvidence): boolean {
-  const hasSkippedNone = !scan.byOffset || scan.distinctRows === 0 || hasAgreed(scan);
-  return scan.ending === 'proper' && verdictOn(scan).kind !== 'short' && hasSkippedNone;
+  const { kind } = verdictOn(scan);
+  const hasSkippedNone = scan.paging !== 'offset' || scan.distinctRows === 0 || hasAgreed(scan);
+  return kind !== 'inconclusive' && kind !== 'short' && hasSkippedNone;
 }
 
 /** Removes the rejects of unreadable rows that have left the hub, or that have other content now. Rejects of scopes in doubt stay. */

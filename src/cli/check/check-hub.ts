@@ -1,5 +1,5 @@
 import { syncedCollections, type TenantConfig } from '../../config.ts';
-import { evidenceOf, explainShort, SHORT_REMEDY, verdictOn } from '../../core/deletions/evidence.ts';
+import { explainShort, SHORT_REMEDY, verdictOn } from '../../core/deletions/evidence.ts';
 import { zoneClock } from '../../core/zone-clock.ts';
 import type { HubEvent } from '../../core/hub-events.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
@@ -182,7 +182,7 @@ async function rowsFinding(asked: Asked, of: Of, unmet: UnmetSettings): Promise<
   for (const row of rows) unmet.noteRow(row);
   const rowsWithoutId = rows.filter((row) => readableId(row) === null).length;
   const distinctRows = new Set(rows.map((row) => readableId(row) ?? row)).size;
-  const verdict = end === null ? null : verdictOn(evidenceOf('', end, { distinctRows, rowsWithoutId }));
+  const verdict = end === null ? null : verdictOn({ ...end, scope: '', distinctRows, rowsWithoutId });
   if (verdict?.kind === 'short') {
     const { shortfall } = verdict;
     return { finding: failure(name, explainShort(shortfall), SHORT_REMEDY) };

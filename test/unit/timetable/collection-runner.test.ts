@@ -92,9 +92,9 @@ it.each([AWAY, ...[302, 304, 402, 406, 409, 413, 451].map(refusedWith)])(
 );
 
 it('an incremental sync that is short becomes a full one', async () => {
-  const way = { scope: '', ending: 'proper', byOffset: false, isComposed: false } as const;
-  const scan: ScanEvidence = { ...way, distinctRows: 2, rowsWithoutId: 0, totalAtStart: 3, totalAtEnd: 3 };
-  const short = { kind: 'becomes-full', because: 'short', stats: statsOf('INCREMENTAL') } as const;
+  const way = { scope: '', reason: 'no-next-link', paging: 'keyset', rowsWithoutId: 0 };
+  const scan: ScanEvidence = { ...way, rows: 2, distinctRows: 2, totalAtStart: 3, totalAtEnd: 3 };
+  const short = { kind: 'becomes-full', why: 'short', stats: statsOf('INCREMENTAL') } as const;
   const { syncs, modes, findings } = await alone(short);
   const isShort = (given: Partial<ScanEvidence> = {}) => findings.isShortIncremental({ ...scan, ...given });
   expect(isShort()).toBe(true);
