@@ -43,18 +43,6 @@ export class AbsenceIndex {
     }
   }
 
-  /** Keys of open absences, in groups. */
-  async *openGroups(size: number): AsyncGenerator<readonly string[]> {
-    let group: string[] = [];
-    for await (const keys of this.#index.keys('open')) {
-      group.push(...keys);
-      if (group.length < size) continue;
-      yield group;
-      group = [];
-    }
-    if (group.length > 0) yield group;
-  }
-
   /** How many keys the two topics have after these changes. */
   async countRows(
     changes: readonly IndexChange[],
@@ -122,15 +110,13 @@ function lastOf(area: IndexArea, changes: readonly IndexChange[]): Map<string, B
   return last;
 }
 
-const BYTES = 4;
-
 /** Days since the epoch, UTC. */
 export function dayNumber(atMs: number): number {
   return Math.floor(atMs / DAY_MS);
 }
 
-export function encodeDay(day: number): Buffer {
-  const bytes = Buffer.alloc(BYTES);
+function encodeDay(day: number): Buffer {
+  const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(day);
   return bytes;
 }

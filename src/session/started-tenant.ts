@@ -182,7 +182,7 @@ function tenantAbsences(
   };
 }
 
-/** Finds what of a collection's settings nothing at the hub fits, once it is told of rows. */
+/** Finds settings of a collection that nothing at the hub fits, from the rows that are noted. */
 export function unmetSettingsOf(
   files: SchemaFiles,
   { collections, schedules }: TenantConfig,

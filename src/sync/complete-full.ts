@@ -26,7 +26,8 @@ export async function completeFull(run: RunningSync, { scans, watermarkMs }: Sca
   if (settlement !== null) reportMissing(own, settlement);
   const { confirmAtMs = null, unconfirmed = 0 } = settlement ?? {};
   const approvedGone = run.options.approved === undefined ? null : (settlement?.approvedGone ?? null);
-  const ended = { stats, rowsOnHold: deletions.rowsOnHold, short, confirmAtMs, approvedGone };
+  const rowsOnHold = writer.progress?.rowsOnHold ?? 0;
+  const ended = { stats, rowsOnHold, short, confirmAtMs, approvedGone };
   return why === null ? { kind: 'complete', ...ended, unconfirmed } : { kind: 'inconclusive', ...ended, why };
 }
 
