@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { localDate } from '../src/core/daily-time.ts';
+import { zoneClock } from '../src/core/zone-clock.ts';
 import { windowAround, type DayWindow } from '../src/core/lessons/window.ts';
 import { STATE_TOPIC } from '../src/model/collections.ts';
 import type { TenantRun } from '../src/worker/tenant-run.ts';
@@ -61,7 +61,7 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
     await Promise.race([settle(parts, { run, changes, progress }), mirrored.over]);
     // The comparison leaves Rollcall no time.
     await mirrored[Symbol.asyncDispose]();
-    const days = windowAround(localDate(Date.now(), fullSync.timeZone), schedules);
+    const days = windowAround(zoneClock(fullSync.timeZone).dateAt(Date.now()), schedules);
     return await compare(parts, { topics, days });
   } finally {
     screen.doing(null);

@@ -10,7 +10,7 @@ export class Semaphore {
 
   /**
    * `within`: wider semaphores. A permit of this one also takes a permit of each of them, afterwards and in this order.
-   * So whoever waits here holds none of theirs.
+   * So an asker that waits here holds none of theirs.
    */
   constructor(permits: number, ...within: readonly Semaphore[]) {
     this.#free = permits;
@@ -98,7 +98,7 @@ export class Semaphore {
   }
 }
 
-/** The widest first, because whoever waits for a narrower semaphore holds no permit of a wider one. */
+/** The widest first, because an asker that waits for a narrower semaphore holds no permit of a wider one. */
 function returnAll(permits: readonly (() => void)[]): void {
   for (const permit of permits.toReversed()) permit();
 }

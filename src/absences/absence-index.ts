@@ -2,7 +2,7 @@ import { isContradictory, isShown, type AbsenceEntry } from '../core/absences/ab
 import { decodeEntry, decodePointer, encodeEntry, encodePointer } from '../core/absences/entry-codec.ts';
 import { decodeAbsent } from '../core/absences/current-absence.ts';
 import type { DayWindow } from '../core/lessons/window.ts';
-import { DAY_MS } from '../core/rows/timestamps.ts';
+import { DAY_MS } from '../core/zone-clock.ts';
 import { RollcallError } from '../errors.ts';
 import type { DerivedCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexArea, IndexChange } from '../state/index-store.ts';
@@ -41,18 +41,6 @@ export class AbsenceIndex {
       const remedy = 'There is nothing to do: Rollcall rebuilds this index from the topics.';
       throw new RollcallError('INDEX_DIVERGED', what, { remedy, cause: error });
     }
-  }
-
-  /** Keys of open absences, in groups. */
-  async *openGroups(size: number): AsyncGenerator<readonly string[]> {
-    let group: string[] = [];
-    for await (const keys of this.#index.keys('open')) {
-      group.push(...keys);
-      if (group.length < size) continue;
-      yield group;
-      group = [];
-    }
-    if (group.length > 0) yield group;
   }
 
   /** How many keys the two topics have after these changes. */
@@ -122,15 +110,13 @@ function lastOf(area: IndexArea, changes: readonly IndexChange[]): Map<string, B
   return last;
 }
 
-const BYTES = 4;
-
 /** Days since the epoch, UTC. */
 export function dayNumber(atMs: number): number {
   return Math.floor(atMs / DAY_MS);
 }
 
-export function encodeDay(day: number): Buffer {
-  const bytes = Buffer.alloc(BYTES);
+function encodeDay(day: number): Buffer {
+  const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(day);
   return bytes;
 }

@@ -28,8 +28,6 @@ import { changelogOf } from './changelog-of-index.ts';
 import { absenceRemoval, renderAbsences, type AbsenceTenant } from './render-absences.ts';
 import { VersionRecords } from './version-records.ts';
 
-/** At most this many open absences are settled in one transaction. */
-const SETTLED_AT_ONCE = 5_000;
 const ASKED_AT_MOST = 2_000;
 const ASKING_ROUNDS = 3;
 /** If a hub serves lists, but has not answered for single rows for this long, it is taken to have no answer. */
@@ -81,7 +79,7 @@ export class AbsenceView implements View {
   async #fetch(table: Table, sync: ActiveSync, ids: readonly string[]): Promise<boolean> {
     const { now } = this.#tenant.runtime;
     if (now() < this.#asksNotBeforeMs) return false;
-    const options = { readVersion: () => table.readVersion, signal: this.#signal };
+    const options = { readVersion: () => table.syncs.readVersion, signal: this.#signal };
     try {
       // The scan may still read these rows, with newer content, so they do not count as seen.
       for (const page of (await this.#source.fetchRows?.(ids, options)) ?? []) {
@@ -131,7 +129,7 @@ export class AbsenceView implements View {
     const nowMs = this.#tenant.runtime.now();
     this.#unansweredSinceMs = isUnanswered ? (this.#unansweredSinceMs ?? nowMs) : null;
     const isWaiting = isUnanswered && nowMs - (this.#unansweredSinceMs ?? nowMs) < UNANSWERED_FOR_AT_MOST_MS;
-    for await (const group of this.#index.openGroups(SETTLED_AT_ONCE)) {
+    for await (const group of this.#versions.keys('open')) {
       const entries = await this.#index.load(table.lookUpCommitted, group);
       const open = group.filter((key) => !isWaiting || awaitedOf(entries.get(key)).length === 0);
       if (open.length === 0) continue;
@@ -146,7 +144,7 @@ export class AbsenceView implements View {
   async #ask(table: Table, sync: ViewedSync, asked: Set<string>): Promise<boolean> {
     for (let round = 1; round <= ASKING_ROUNDS; round += 1) {
       const ids: string[] = [];
-      for await (const group of this.#index.openGroups(SETTLED_AT_ONCE)) {
+      for await (const group of this.#versions.keys('open')) {
         const entries = await this.#index.load(table.lookUpCommitted, group);
         const awaited = new Set(group.flatMap((key) => awaitedOf(entries.get(key)))).difference(asked);
         ids.push(...[...awaited].slice(0, ASKED_AT_MOST - asked.size));
@@ -187,7 +185,8 @@ export class AbsenceView implements View {
     const needed = derived.steps.map(({ versionId }) => versionId);
     const lacking = await records.load(needed);
     if (lacking.size > 0 && task.mode === 'page') derived = deriveAbsences({ ...whole, lacking });
-    else if (lacking.size > 0) await this.#readBack(derived, lacking, records);
+    else if (lacking.size > 0)
+      await records.readBack(this.#tenant.log, derived.steps, { lacking, signal: this.#signal });
     await records.load(derived.steps.flatMap(({ previousVersionId }) => previousVersionId ?? []));
     if (rejected.size > 0) {
       const others = staged.rows.filter(({ sourcedId }) => rejected.has(sourcedId));
@@ -207,21 +206,6 @@ export class AbsenceView implements View {
     const others = [...entries.values()].flatMap(({ continuedBy }) => continuedBy ?? []);
     if (others.length === 0) return entries;
     return new Map([...(await this.#index.load(table.lookUpCommitted, others)), ...entries]);
-  }
-
-  async #readBack(
-    { steps }: DerivedAbsences,
-    lacking: ReadonlySet<string>,
-    records: VersionRecords,
-  ): Promise<void> {
-    const some = steps.filter(({ versionId }) => lacking.has(versionId));
-    const ending = some.filter(({ operation }) => operation === 'DELETED');
-    const current = some.filter(({ operation }) => operation !== 'DELETED');
-    const wanted = {
-      versionIds: new Set(current.map(({ versionId }) => versionId)),
-      absenceIds: new Set(ending.map(({ absenceId }) => absenceId)),
-    };
-    await records.readBack(this.#tenant.log, wanted, { lacking, signal: this.#signal });
   }
 
   async #add(
@@ -244,7 +228,7 @@ export class AbsenceView implements View {
       before,
       records,
       hashes: await table.hashesOf(unchanged),
-      place: table.staged.next,
+      idOf: table.staged.derivedId,
       isFirstLoad: sync.isFirstLoad,
       isShownAgain: (absenceId, versionId) =>
         changed.has(versionId) || sync.active.republication?.absences?.(absenceId) === true,
@@ -289,10 +273,9 @@ export class AbsenceView implements View {
 
   async #forgetSome(table: Table, sync: ViewedSync, absenceIds: readonly string[]): Promise<void> {
     const { tenantId } = this.#tenant;
-    const { transactionId, firstRecord } = table.staged.next;
     const entries = await this.#index.load(table.lookUpCommitted, absenceIds);
     const records = absenceIds.map((absenceId, at) =>
-      absenceRemoval('absence-changes', { tenantId, absenceId, id: `${transactionId}-${firstRecord + at}` }),
+      absenceRemoval('absence-changes', { tenantId, absenceId, id: table.staged.derivedId(at) }),
     );
     const changes = absenceIds.flatMap((key): IndexChange[] => {
       const entry = entries.get(key);

@@ -9,7 +9,7 @@ import type { OutgoingRecord } from '../log/log.ts';
 import type { DerivedCollection } from '../model/collections.ts';
 import type { IndexChange } from '../state/index-store.ts';
 import type { Tenant, TenantAbsences } from '../table/tenant.ts';
-import type { Derived, RecordPlace } from '../table/staged-batch.ts';
+import type { Derived } from '../table/staged-batch.ts';
 import { noTally } from '../core/sync-stats.ts';
 import type { VersionRecord, VersionRecords } from './version-records.ts';
 
@@ -23,7 +23,8 @@ export interface RenderInput {
   readonly records: VersionRecords;
   /** Content hashes of the rows of shown versions. */
   readonly hashes: ReadonlyMap<string, Buffer | null>;
-  readonly place: RecordPlace;
+  /** The id of a record, by its number among those that are rendered. */
+  readonly idOf: (at: number) => string;
   readonly isFirstLoad: boolean;
   /** Whether a current absence is published again by its version's row. */
   readonly isShownAgain: (absenceId: string, versionId: string) => boolean;
@@ -144,8 +145,7 @@ class Rendering implements Rendered {
   }
 
   #nextId(): string {
-    const { transactionId, firstRecord } = this.#input.place;
-    return `${transactionId}-${firstRecord + this.records.length}`;
+    return this.#input.idOf(this.records.length);
   }
 }
 

@@ -1,9 +1,9 @@
+import type { AbsenceStep } from '../core/absences/absence-entry.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { ReadableRow } from '../core/rows/decoded-row.ts';
 import { inForce, type LoggedValue } from '../core/in-force.ts';
 import { isFramed } from '../log/registry/framing.ts';
 import type { LoggedRecord, TenantLog } from '../log/log.ts';
-import type { TopicSuffix } from '../model/collections.ts';
 import type { TenantAbsences } from '../table/tenant.ts';
 import type { Table } from '../table/table.ts';
 
@@ -82,37 +82,42 @@ export class VersionRecords {
   }
 
   /**
-   * Reads records back from the log: `absences` holds the record that was shown last, until its deletion;
-   * `absence-versions` holds what the hub has. It reads the topics from beginning to end, so it is used only at the
-   * end of a sync. `lacking`: the versions that are wanted.
+   * Reads the records of lacking versions back from the log: `absences` holds the record that was shown last, until its
+   * deletion; `absence-versions` holds what the hub has. It reads the topics from beginning to end, so it is used only
+   * at the end of a sync.
    */
   async readBack(
     log: Pick<TenantLog, 'read'>,
-    { absenceIds, versionIds }: { absenceIds: ReadonlySet<string>; versionIds: ReadonlySet<string> },
+    steps: readonly AbsenceStep[],
     { lacking, signal }: { lacking: ReadonlySet<string>; signal: AbortSignal },
   ): Promise<void> {
-    const places = [
-      { topic: 'absences' as TopicSuffix, wanted: absenceIds, records: new Map<string, Stored>() },
-      { topic: 'absence-versions' as TopicSuffix, wanted: versionIds, records: new Map<string, Stored>() },
-    ].filter(({ wanted }) => wanted.size > 0);
-    await log.read({
-      from: places.map(({ topic }) => ({ topic, after: {} })),
-      onBatch(records) {
-        const place = places.find(({ topic }) => topic === records[0]?.topic);
-        for (const { key, value, mapping } of records) {
-          if (place?.wanted.has(key) !== true) continue;
-          if (value === null || !isFramed(value)) place.records.delete(key);
-          // The value is a part of a larger buffer, so keep a copy.
-          else place.records.set(key, { framed: Buffer.from(value), mapping });
-        }
-      },
-      signal,
-    });
-    for (const { topic, records } of places) {
-      for (const { framed, mapping } of records.values()) {
-        const value = (await this.#absences.decode(framed, [topic])) as AbsenceVersionValue | null;
-        if (value !== null && lacking.has(value.sourcedId)) this.#take(value.sourcedId, { value, mapping });
+    const some = steps.filter(({ versionId }) => lacking.has(versionId));
+    const ended = some.flatMap(({ operation, absenceId }) => (operation === 'DELETED' ? absenceId : []));
+    const current = some.flatMap(({ operation, versionId }) => (operation === 'DELETED' ? [] : versionId));
+    await this.#readTopic(log, 'absences', { wanted: new Set(ended), lacking, signal });
+    await this.#readTopic(log, 'absence-versions', { wanted: new Set(current), lacking, signal });
+  }
+
+  async #readTopic(
+    log: Pick<TenantLog, 'read'>,
+    topic: 'absences' | 'absence-versions',
+    of: { wanted: ReadonlySet<string>; lacking: ReadonlySet<string>; signal: AbortSignal },
+  ): Promise<void> {
+    const { wanted, lacking, signal } = of;
+    if (wanted.size === 0) return;
+    const found = new Map<string, Stored>();
+    const onBatch = (records: readonly LoggedRecord[]): void => {
+      for (const { key, value, mapping } of records) {
+        if (!wanted.has(key)) continue;
+        if (value === null || !isFramed(value)) found.delete(key);
+        // The value is a part of a larger buffer, so keep a copy.
+        else found.set(key, { framed: Buffer.from(value), mapping });
       }
+    };
+    await log.read({ from: [{ topic, after: {} }], onBatch, signal });
+    for (const { framed, mapping } of found.values()) {
+      const value = (await this.#absences.decode(framed, [topic])) as AbsenceVersionValue | null;
+      if (value !== null && lacking.has(value.sourcedId)) this.#take(value.sourcedId, { value, mapping });
     }
   }
 

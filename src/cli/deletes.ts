@@ -247,7 +247,7 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
     const asked = await asOwner(assembly, {
       tenantId: tenant.id,
       request: APPROVE,
-      parameters: { parts: chosen.map((part) => requestFor(part, parted)), person },
+      parameters: { parts: chosen.map(requestFor), person },
       output,
       signal,
     });

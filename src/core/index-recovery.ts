@@ -1,4 +1,4 @@
-import type { Offsets, Progress } from '../model/progress.ts';
+import { reach, type Offsets, type Progress } from '../model/progress.ts';
 
 /** The position of an index (see state/index-store), as far as the plan needs it. */
 export interface IndexedPoint {
@@ -37,7 +37,7 @@ export function planIndexRecovery(options: {
   if (progress === null) return rebuildBecause('the log has no progress yet');
   if (index === null) return rebuildBecause('the index is empty or was not finished');
   if (index.transactionId === progress.transactionId) return { kind: 'current' };
-  const isEarlier = index.sequence < progress.sequence && reachedBy(progress.offsets, index.offsets);
+  const isEarlier = index.sequence < progress.sequence && reach(progress.offsets, index.offsets);
   if (!isEarlier || !transactionIds.has(index.transactionId))
     return rebuildBecause('the index does not belong to a known point of this log');
   if (nowMs - index.committedAtMs > TOMBSTONES_KEPT_MS)
@@ -49,11 +49,6 @@ export function planIndexRecovery(options: {
 
 export function rebuildBecause(why: string): IndexRecoveryPlan {
   return { kind: 'rebuild', why };
-}
-
-/** Whether the log's last offsets are at or beyond the index's. After a loss the log's offsets restart at 0. */
-function reachedBy(last: Offsets, indexed: Offsets): boolean {
-  return Object.entries(indexed).every(([partition, offset]) => (last[partition] ?? -1) >= offset);
 }
 
 /**

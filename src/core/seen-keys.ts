@@ -87,32 +87,19 @@ export class SeenKeys {
   }
 }
 
-/** Finds keys among those of a page. */
-export interface KeyLookup {
-  readonly size: number;
-  has(key: string): boolean;
-  /** Whether one of these keys may be there; true where fingerprints cannot be compared. */
-  mayShare(keys: Fingerprints): boolean;
-}
-
 /** The fingerprints of some keys, 8 bytes each; two of them are equal as rarely as {@link SeenKeys} says. */
 export class Fingerprints {
   readonly seed: number;
   /** High and low half in turns. */
   readonly words: Uint32Array;
 
-  private constructor(seed: number, words: Uint32Array) {
-    this.seed = seed;
-    this.words = words;
-  }
-
-  static of(keys: readonly string[], seed: number): Fingerprints {
-    const words = new Uint32Array(keys.length * 2);
+  constructor(keys: readonly string[], seed: number) {
+    this.seed = seed | 0;
+    this.words = new Uint32Array(keys.length * 2);
     keys.forEach((key, at) => {
-      words[at * 2] = fingerprint(key, seed | 0);
-      words[at * 2 + 1] = Fingerprints.lowOf(key, seed | 0);
+      this.words[at * 2] = fingerprint(key, this.seed);
+      this.words[at * 2 + 1] = Fingerprints.lowOf(key, this.seed);
     });
-    return new Fingerprints(seed | 0, words);
   }
 
   /** The low half of a key's fingerprint; never 0, which marks a free slot. */
@@ -120,28 +107,11 @@ export class Fingerprints {
     return fingerprint(key, ~seed) || 1;
   }
 
-  get size(): number {
-    return this.words.length / 2;
-  }
-
-  /**
-   * Finds keys in constant time. It makes its table at the first question, and keeps it for as long as the caller keeps it:
-   * a remembered page holds 8 bytes a key.
-   */
-  lookup(): KeyLookup {
-    let made: SeenKeys | null = null;
-    const table = (): SeenKeys => {
-      if (made === null) {
-        made = new SeenKeys(this.seed);
-        made.addAll(this);
-      }
-      return made;
-    };
-    return {
-      size: this.size,
-      has: (key) => table().has(key),
-      mayShare: (keys) => !table().fits(keys) || table().hasAny(keys),
-    };
+  /** The same keys in a table, which finds them in constant time. A remembered page has none: it holds 8 bytes a key. */
+  toSeen(): SeenKeys {
+    const table = new SeenKeys(this.seed);
+    table.addAll(this);
+    return table;
   }
 
   /** The position of a key; -1 if it is not there. */

@@ -1,5 +1,4 @@
-import type { KeyedRow, PageTally } from './rows/row-changes.ts';
-
+import { noRows, type KeyedRow, type PageTally } from './rows/row-changes.ts';
 import type { SyncMode } from '../model/progress.ts';
 
 /** How many records of each kind were derived. */
@@ -28,20 +27,8 @@ export type SyncStats = ReturnType<typeof newSyncStats>;
 export function newSyncStats(options: { syncId: string; mode: SyncMode; startedAtMs: number }) {
   return {
     ...options,
-    rowsSeen: 0,
-    rowsUnchanged: 0,
-    /** Rows older than a record that was published after their request was sent. */
-    rowsStale: 0,
-    /** Rows that were already over when Rollcall first saw them. They are left to the next full sync. */
-    rowsOver: 0,
-    /** Rows that the hub lists again with different content. */
-    rowsRepeated: 0,
-    rowsCreated: 0,
-    rowsUpdated: 0,
-    rowsRejected: 0,
-    rowsWithoutId: 0,
+    ...noRows(),
     rowsRemoved: 0,
-    rowsOnHold: 0,
     /** Keys of the topic that a full sync did not find at the hub and that stay. */
     rowsNotFound: 0,
     /** Rows that were published although they are older than the last published version of the same row. */
@@ -88,13 +75,5 @@ export function commonestReasons({ rejectReasons }: SyncStats, count: number): R
 
 /** Adds the numbers of a page. */
 export function addTally(stats: SyncStats, tally: PageTally): void {
-  stats.rowsSeen += tally.seen;
-  stats.rowsUnchanged += tally.unchanged;
-  stats.rowsStale += tally.stale;
-  stats.rowsOver += tally.over;
-  stats.rowsRepeated += tally.repeated;
-  stats.rowsCreated += tally.created;
-  stats.rowsUpdated += tally.updated;
-  stats.rowsRejected += tally.rejected;
-  stats.rowsWithoutId += tally.withoutId;
+  for (const [name, count] of Object.entries(tally)) stats[name as keyof PageTally] += count;
 }

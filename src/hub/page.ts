@@ -37,7 +37,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const list = { envelope: collection.envelope, where };
   if (known !== null) {
     // Every row of a recognised page has the same id as before, and no two pages of the earlier scan shared an id.
-    const marks = known.keys.lookup();
+    const marks = known.keys.toSeen();
     // Its rows are parsed only if somebody reads them.
     const page: HubPage = {
       known,

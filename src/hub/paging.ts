@@ -1,5 +1,5 @@
 import type { PagingMode } from '../core/hub-events.ts';
-import { Fingerprints, type KeyLookup } from '../core/seen-keys.ts';
+import { Fingerprints, type SeenKeys } from '../core/seen-keys.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { ScanEnd } from './hub.ts';
 
@@ -10,7 +10,7 @@ import type { ScanEnd } from './hub.ts';
  */
 
 /** The ids of a page; of a page that was recognised, their fingerprints. */
-export type Ids = ReadonlySet<string> | KeyLookup;
+export type Ids = ReadonlySet<string> | SeenKeys;
 
 /** The facts of a page that decide the next request. */
 export interface PageFacts {
@@ -138,8 +138,8 @@ function placeAfter(state: ScanState, page: PageFacts): Pick<ScanState, 'cursor'
 /** Whether a page may have a row of the page before it. Such a page is always parsed, because it may repeat the page before it. */
 export function mayRepeat(keys: Fingerprints, before: Ids | undefined): boolean {
   if (before === undefined || before.size === 0) return false;
-  const lookup = 'mayShare' in before ? before : Fingerprints.of([...before], keys.seed).lookup();
-  return lookup.mayShare(keys);
+  const seen = 'fits' in before ? before : new Fingerprints([...before], keys.seed).toSeen();
+  return !seen.fits(keys) || seen.hasAny(keys);
 }
 
 function fails(why: string): NextStep {
@@ -148,7 +148,7 @@ function fails(why: string): NextStep {
 
 function repeatsItself({ mode, before, cursor }: ScanState, page: PageFacts): boolean {
   if (before === null) return false;
-  const marks = 'mayShare' in page.marks ? page.ids : [...page.marks];
+  const marks = 'fits' in page.marks ? page.ids : [...page.marks];
   const known = marks.filter((mark) => before.marks.has(mark)).length;
   // Pages overlap when rows move. By cursor, they overlap by a row or two at most. By offset, all remaining rows of a
   // list may have come already.

@@ -1,4 +1,4 @@
-import { localDate } from '../core/daily-time.ts';
+import { zoneClock } from '../core/zone-clock.ts';
 import type { StudentDays } from '../core/lessons/read-days.ts';
 import { collectionOf } from '../config/schedules.ts';
 import { askedDays, isInWindow, windowAround, type DayWindow } from '../core/lessons/window.ts';
@@ -25,7 +25,7 @@ export function lessonSource(options: LessonSourceOptions): Source {
     scopeOf: (key) => splitCompositeKey(key)?.[0] ?? '',
     rejectKeyOf: keyOfAll,
     async begin(): Promise<Reading> {
-      const window = windowAround(localDate(now(), timeZone), options);
+      const window = windowAround(zoneClock(timeZone).dateAt(now()), options);
       const scopes = await wantedStudents(options, window);
       return {
         scopes,

@@ -7,39 +7,68 @@ const ROSTERING = '/ims/oneroster/rostering/v1p2';
 const GRADEBOOK = '/ims/oneroster/gradebook/v1p2';
 const ABSENCES = '/ims/oneroster/absences/v1p0';
 
+interface Described {
+  /** Path below the base URL; `{id}` stands for the parent's id in nested collections. */
+  readonly path: string;
+  /** Property of the response body with the list (OneRoster 1.2 envelopes). */
+  readonly envelope: string;
+  /** False if the hub accepts only `limit` and `offset` (spec 4.1): then incremental syncs are impossible too. */
+  readonly keyset?: boolean;
+  /** Whether `collections: all` includes it. */
+  readonly byDefault?: boolean;
+  /** The collection whose syncs publish this one's records; null when it has its own syncs. */
+  readonly derivedFrom?: 'absence-versions' | null;
+}
+
 /** Collections that the hub serves as a list of rows (spec 4.1); each row becomes one record. */
-export const ROW_COLLECTIONS = [
-  'orgs',
-  'academic-sessions',
-  'courses',
-  'classes',
-  'users',
-  'students',
-  'teachers',
-  'enrollments',
-  'categories',
-  'line-items',
-  'results',
-  'assessment-line-items',
-  'assessment-results',
-  'absence-summaries',
-  'absence-versions',
-  'afterschool-users',
-] as const;
+const ROWS = {
+  orgs: { path: `${ROSTERING}/orgs`, envelope: 'orgs' },
+  'academic-sessions': { path: `${ROSTERING}/academicSessions`, envelope: 'academicSessions' },
+  courses: { path: `${ROSTERING}/courses`, envelope: 'courses' },
+  classes: { path: `${ROSTERING}/classes`, envelope: 'classes' },
+  users: { path: `${ROSTERING}/users`, envelope: 'users' },
+  students: { path: `${ROSTERING}/students`, envelope: 'users' },
+  teachers: { path: `${ROSTERING}/teachers`, envelope: 'users' },
+  enrollments: { path: `${ROSTERING}/enrollments`, envelope: 'enrollments' },
+  categories: { path: `${GRADEBOOK}/categories`, envelope: 'categories' },
+  'line-items': { path: `${GRADEBOOK}/lineItems`, envelope: 'lineItems' },
+  results: { path: `${GRADEBOOK}/results`, envelope: 'results' },
+  'assessment-line-items': { path: `${GRADEBOOK}/assessmentLineItems`, envelope: 'assessmentLineItems' },
+  'assessment-results': { path: `${GRADEBOOK}/assessmentResults`, envelope: 'assessmentResults' },
+  'absence-summaries': { path: `${ABSENCES}/absences/summary`, envelope: 'absences' },
+  'absence-versions': { path: `${ABSENCES}/absences/detail`, envelope: 'absences' },
+  'afterschool-users': { path: `${ROSTERING}/afterschools/{id}/users`, envelope: 'users' },
+} as const satisfies Record<string, Described>;
 
 /** Collections whose records Rollcall composes from several rows. */
-export const COMPOSED_COLLECTIONS = ['class-students', 'schedules'] as const;
+const COMPOSED = {
+  'class-students': {
+    path: `${ROSTERING}/classes/{id}/students`,
+    envelope: 'users',
+    keyset: false,
+    byDefault: false,
+  },
+  // Core API: requests name a student and days, and bodies have several shapes (spec 4.4).
+  schedules: { path: '/api/core/schedules', envelope: 'schedules', keyset: false },
+} as const satisfies Record<string, Described>;
 
 /**
  * Topics that are derived from the rows of `absence-versions` (spec 3) and published in the same transactions. They
  * have no syncs and no index of their own.
  */
-export const DERIVED_COLLECTIONS = ['absences', 'absence-changes'] as const;
-export type DerivedCollection = (typeof DERIVED_COLLECTIONS)[number];
+const DERIVED = {
+  absences: { ...ROWS['absence-versions'], derivedFrom: 'absence-versions' },
+  'absence-changes': { ...ROWS['absence-versions'], derivedFrom: 'absence-versions' },
+} as const satisfies Record<string, Described>;
 
-export const COLLECTIONS = [...ROW_COLLECTIONS, ...COMPOSED_COLLECTIONS, ...DERIVED_COLLECTIONS] as const;
+export type DerivedCollection = keyof typeof DERIVED;
+export type CollectionName = keyof typeof ROWS | keyof typeof COMPOSED | DerivedCollection;
 
-export type CollectionName = (typeof COLLECTIONS)[number];
+const DESCRIBED: Readonly<Record<CollectionName, Described>> = { ...ROWS, ...COMPOSED, ...DERIVED };
+
+export const ROW_COLLECTIONS = Object.keys(ROWS) as readonly (keyof typeof ROWS)[];
+export const DERIVED_COLLECTIONS = Object.keys(DERIVED) as readonly DerivedCollection[];
+export const COLLECTIONS = Object.keys(DESCRIBED) as readonly CollectionName[];
 
 /** Topics of a tenant without a collection of the hub. */
 export const OWN_TOPICS = ['rejects', 'progress'] as const;
@@ -47,66 +76,13 @@ export const OWN_TOPICS = ['rejects', 'progress'] as const;
 export const STATE_TOPIC = 'absence-state' as const;
 export type TopicSuffix = CollectionName | (typeof OWN_TOPICS)[number] | typeof STATE_TOPIC;
 
-export interface Collection {
+export interface Collection extends Required<Described> {
   readonly name: CollectionName;
-  /** Path below the base URL; `{id}` stands for the parent's id in nested collections. */
-  readonly path: string;
-  /** Property of the response body with the list (OneRoster 1.2 envelopes). */
-  readonly envelope: string;
-  /** False if the hub accepts only `limit` and `offset` (spec 4.1): then incremental syncs are impossible too. */
-  readonly keyset: boolean;
-  /** Whether `collections: all` includes it. */
-  readonly byDefault: boolean;
-  /** The collection whose syncs publish this one's records; null when it has its own syncs. */
-  readonly derivedFrom: CollectionName | null;
 }
-
-function collection(
-  name: CollectionName,
-  path: string,
-  envelope: string,
-  options: { keyset?: boolean; byDefault?: boolean; derivedFrom?: CollectionName } = {},
-): Collection {
-  const { keyset = true, byDefault = true, derivedFrom = null } = options;
-  return { name, path, envelope, keyset, byDefault, derivedFrom };
-}
-
-const DESCRIPTIONS: readonly Collection[] = [
-  collection('orgs', `${ROSTERING}/orgs`, 'orgs'),
-  collection('academic-sessions', `${ROSTERING}/academicSessions`, 'academicSessions'),
-  collection('courses', `${ROSTERING}/courses`, 'courses'),
-  collection('classes', `${ROSTERING}/classes`, 'classes'),
-  collection('users', `${ROSTERING}/users`, 'users'),
-  collection('students', `${ROSTERING}/students`, 'users'),
-  collection('teachers', `${ROSTERING}/teachers`, 'users'),
-  collection('enrollments', `${ROSTERING}/enrollments`, 'enrollments'),
-  collection('categories', `${GRADEBOOK}/categories`, 'categories'),
-  collection('line-items', `${GRADEBOOK}/lineItems`, 'lineItems'),
-  collection('results', `${GRADEBOOK}/results`, 'results'),
-  collection('assessment-line-items', `${GRADEBOOK}/assessmentLineItems`, 'assessmentLineItems'),
-  collection('assessment-results', `${GRADEBOOK}/assessmentResults`, 'assessmentResults'),
-  collection('absence-summaries', `${ABSENCES}/absences/summary`, 'absences'),
-  collection('absence-versions', `${ABSENCES}/absences/detail`, 'absences'),
-  collection('afterschool-users', `${ROSTERING}/afterschools/{id}/users`, 'users'),
-  collection('class-students', `${ROSTERING}/classes/{id}/students`, 'users', {
-    keyset: false,
-    byDefault: false,
-  }),
-  // Core API: requests name a student and days, and bodies have several shapes (spec 4.4).
-  collection('schedules', '/api/core/schedules', 'schedules', { keyset: false }),
-  collection('absences', `${ABSENCES}/absences/detail`, 'absences', { derivedFrom: 'absence-versions' }),
-  collection('absence-changes', `${ABSENCES}/absences/detail`, 'absences', {
-    derivedFrom: 'absence-versions',
-  }),
-];
-
-const BY_NAME = new Map(DESCRIPTIONS.map((description) => [description.name, description]));
 
 /** Returns the description of a collection. */
 export function collectionNamed(name: CollectionName): Collection {
-  const found = BY_NAME.get(name);
-  if (found === undefined) throw new Error(`no collection is named ${name}`);
-  return found;
+  return { name, keyset: true, byDefault: true, derivedFrom: null, ...DESCRIBED[name] };
 }
 
 export function isCollectionName(name: string): name is CollectionName {

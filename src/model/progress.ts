@@ -172,9 +172,9 @@ export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   };
 }
 
-/** Whether a topic lost records between two progress records of a collection: an older index still contains them. */
-function recordsLoss(before: Progress, now: Progress): boolean {
-  return Object.entries(before.offsets).some(([name, offset]) => (now.offsets[name] ?? -1) < offset);
+/** Whether offsets are at earlier ones or beyond them. After a topic has lost records they are not, because its offsets restart at 0. */
+export function reach(now: Offsets, before: Offsets): boolean {
+  return Object.entries(before).every(([name, offset]) => (now[name] ?? -1) >= offset);
 }
 
 /**
@@ -182,7 +182,7 @@ function recordsLoss(before: Progress, now: Progress): boolean {
  * rows were published under another mapping, which changes their content hashes.
  */
 export function outdatesIndex(before: Progress, now: Progress): boolean {
-  return recordsLoss(before, now) || (before.mapping ?? null) !== (now.mapping ?? null);
+  return !reach(now.offsets, before.offsets) || (before.mapping ?? null) !== (now.mapping ?? null);
 }
 
 /** Returns the offsets of one collection's topic. */

@@ -1,36 +1,33 @@
 import { z } from 'zod';
 import { isNearlyAllOf } from '../core/deletions/guard.ts';
-import { bitsOf, chosenOf, type PartRows } from '../core/deletions/parts.ts';
+import type { PartRows } from '../core/deletions/parts.ts';
 import { digestOf } from '../core/deletions/waiting-list.ts';
 import { acceptCommand, named, WRONG_TENANT_REMEDY } from '../core/health/decisions.ts';
 import { describeError, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import type { Approved } from '../table/deletions.ts';
+import { MAX_UNSEEN_KEYS } from '../table/table.ts';
 import { ownerRequest, type OwnerWork } from './owner-request.ts';
 import { person } from './person.ts';
 
 const MOST_PARTS = 100;
-/** Enough for more keys than a list holds. */
-const LONGEST_BITS = 100_000;
 
-/** A part of the list: its digest, and its rows of each collection as `bitsOf` of the collection's waiting keys. */
-const part = z.strictObject({ digest: z.string(), rows: z.record(z.string(), z.string().max(LONGEST_BITS)) });
+const partKeys = z.array(z.string()).max(MAX_UNSEEN_KEYS);
+
+/** A part of the list: its digest, and the keys of its rows by collection. */
+const part = z.strictObject({ digest: z.string(), rows: z.record(z.string(), partKeys) });
 
 const parameters = z.strictObject({ parts: z.array(part).min(1).max(MOST_PARTS), person });
 
+interface ListedPart {
+  readonly digest: string;
+  readonly collections: readonly Pick<PartRows, 'collection' | 'keys'>[];
+}
+
 /** Names a part to the owner, which has the same list. */
-export function requestFor(
-  { digest, collections }: { digest: string; collections: readonly Pick<PartRows, 'collection' | 'keys'>[] },
-  waiting: Pick<Waiting, 'collections'>,
-): z.infer<typeof part> {
-  const keysOf = (name: CollectionName) =>
-    waiting.collections.find(({ collection }) => collection === name)?.keys ?? [];
-  const rows = collections.map(({ collection, keys }) => [
-    collection,
-    bitsOf(keysOf(collection), new Set(keys)),
-  ]);
-  return { digest, rows: Object.fromEntries(rows) as Record<string, string> };
+export function requestFor({ digest, collections }: ListedPart): z.infer<typeof part> {
+  return { digest, rows: Object.fromEntries(collections.map((each) => [each.collection, [...each.keys]])) };
 }
 
 /** The result for one collection of the approved parts; survives JSON. */
@@ -63,12 +60,11 @@ export const APPROVE = ownerRequest({
     const refusal = approvalRefused(work.tenant.tenantId, waiting);
     if (refusal !== null) throw refusal;
     const { rows, collections: list } = waiting;
-    const chosen = parts.map(({ digest, rows: bits }) => {
-      const lists = list.map(({ collection, keys, misses }) => ({
-        collection,
-        misses,
-        keys: chosenOf(keys, bits[collection] ?? ''),
-      }));
+    const chosen = parts.map(({ digest, rows: keysOf }) => {
+      const lists = list.map(({ collection, keys: waits, misses }) => {
+        const ofPart = new Set(keysOf[collection]);
+        return { collection, misses, keys: waits.filter((key) => ofPart.has(key)) };
+      });
       return { digest, lists: lists.filter(({ keys }) => keys.length > 0) };
     });
     if (chosen.some(({ digest, lists }) => digestOf(lists) !== digest))

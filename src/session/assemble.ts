@@ -22,7 +22,7 @@ export interface AssemblyOptions {
 
 /** The clients of a process, as the configuration says. Nothing is connected yet. */
 export interface Assembly extends AsyncDisposable, Omit<Shared, 'compiled' | 'hosts'> {
-  /** Makes a new object for a tenant each time. Whoever uses its hub or its log must dispose of it. */
+  /** Makes a new object for a tenant each time. The caller disposes of it if it uses the hub or the log. */
   tenant(tenantId: string): StartedTenant;
 }
 

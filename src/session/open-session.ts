@@ -1,6 +1,6 @@
 import { absentStudents } from '../absences/absence-index.ts';
 import { AbsenceView } from '../absences/absence-view.ts';
-import { createZoneClock } from '../core/lessons/zone-clock.ts';
+import { zoneClock } from '../core/zone-clock.ts';
 import { PageMemory } from '../core/pages/page-memory.ts';
 import { lessonSource } from '../lessons/lesson-source.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
@@ -98,14 +98,12 @@ class Session implements TenantSession {
         return nestedSource({ hub, collection, reader, parentIds, unmet });
       case 'schedules': {
         if (schedules === undefined) throw new Error('there are no settings of schedules');
-        const clock = createZoneClock(schedules.timeZone);
+        const { dateAt } = zoneClock(schedules.timeZone);
         return lessonSource({
           ...schedules,
           now: runtime.now,
           absentIn: (window) =>
-            this.#read('absence-versions', (index) =>
-              absentStudents(index, window, (ms) => clock.dateAt(ms)),
-            ),
+            this.#read('absence-versions', (index) => absentStudents(index, window, dateAt)),
           allStudents: () => this.#read('students', allKeys),
         });
       }

@@ -9,7 +9,7 @@ import {
 } from '../config.ts';
 import { DayReader } from '../core/lessons/read-days.ts';
 import { OWN_FIELDS } from '../core/rows/mapping-rules.ts';
-import { DAY_MS } from '../core/rows/timestamps.ts';
+import { DAY_MS } from '../core/zone-clock.ts';
 import { UnmetSettings } from '../core/rows/unmet-settings.ts';
 import { type TenantHub, createHub } from '../hub/create-hub.ts';
 import type { ReadSchedule } from '../hub/hub.ts';
@@ -181,7 +181,7 @@ function tenantAbsences(
   };
 }
 
-/** Finds what of a collection's settings nothing at the hub fits, once it is told of rows. */
+/** Finds settings of a collection that nothing at the hub fits, from the rows that are noted. */
 export function unmetSettingsOf(
   files: SchemaFiles,
   { collections, schedules }: TenantConfig,

@@ -1,4 +1,4 @@
-import type { EndedScan } from '../core/deletions/evidence.ts';
+import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import type { KeyedRow } from '../core/rows/row-changes.ts';
 import type { HubPage, ScanEnd, ReadOptions } from '../hub/hub.ts';
 
@@ -15,7 +15,8 @@ export interface SourcePage extends Pick<
   readonly readAgain?: readonly string[];
 }
 
-export type SourceEnd = ScanEnd & Pick<EndedScan, 'isUnread' | 'distinctRows'>;
+/** `distinctRows`: the number of distinct rows that the hub's totals count, if these are not the rows of the pages. */
+export type SourceEnd = ScanEnd & Partial<Pick<ScanEvidence, 'isUnread' | 'isComposed' | 'distinctRows'>>;
 
 /** How the hub is read, but not what is read. Only collections whose key is the `sourcedId` alone use `pages`. */
 export type OpenOptions = Omit<ReadOptions, 'collection' | 'parentId'>;

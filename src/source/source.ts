@@ -201,7 +201,7 @@ async function* composeClass(
     hubTimeMs ??= step.value.hubTimeMs;
     for (const row of step.value.rows) rows.push(row);
   }
-  const end = { ...step.value, distinctRows: distinctIds(rows) };
+  const end = { ...step.value, isComposed: true, distinctRows: distinctIds(rows) };
   if (end.reason !== 'missing-list' && shortfallOf(end) === null) {
     const decoded = readClassStudents(classId, rows);
     const becameEmpty = rows.length === 0;

@@ -26,7 +26,8 @@ export async function completeFull(run: RunningSync, { scans, watermarkMs }: Sca
   if (settlement !== null) reportMissing(own, settlement);
   const { confirmAtMs = null, unconfirmed = 0 } = settlement ?? {};
   const approvedGone = run.options.approved === undefined ? null : (settlement?.approvedGone ?? null);
-  const ended = { stats, rowsOnHold: deletions.rowsOnHold, short, confirmAtMs, approvedGone };
+  const rowsOnHold = writer.progress?.rowsOnHold ?? 0;
+  const ended = { stats, rowsOnHold, short, confirmAtMs, approvedGone };
   return why === null ? { kind: 'complete', ...ended, unconfirmed } : { kind: 'inconclusive', ...ended, why };
 }
 
@@ -43,8 +44,9 @@ function reportMissing({ tenant, settings }: MirroredCollection, settlement: Set
  * with a total, or there was no row to move.
  */
 function mayClearRejects(scan: ScanEvidence): boolean {
-  const hasSkippedNone = !scan.byOffset || scan.distinctRows === 0 || hasAgreed(scan);
-  return scan.ending === 'proper' && verdictOn(scan).kind !== 'short' && hasSkippedNone;
+  const { kind } = verdictOn(scan);
+  const hasSkippedNone = scan.paging !== 'offset' || scan.distinctRows === 0 || hasAgreed(scan);
+  return kind !== 'inconclusive' && kind !== 'short' && hasSkippedNone;
 }
 
 /** Removes the rejects of unreadable rows that have left the hub, or that have other content now. Rejects of scopes in doubt stay. */

@@ -10,9 +10,9 @@ export async function completeIncremental(
   { own, sync }: RunningSync,
   { scans, watermarkMs }: Scanned,
 ): Promise<SyncResult | ReplacedSync> {
-  const { writer, deletions, findings } = own;
+  const { writer, findings } = own;
   const { stats } = sync;
-  const { rowsOnHold } = deletions;
+  const { rowsOnHold = 0 } = writer.progress ?? {};
   const doubt = scans.map(verdictOn).find((verdict) => verdict.kind === 'inconclusive' && !verdict.isUnread);
   if (doubt?.kind === 'inconclusive') {
     await writer.flush(sync);
@@ -20,7 +20,7 @@ export async function completeIncremental(
   }
   if (scans.some((scan) => findings.isShortIncremental(scan))) {
     await writer.flush(sync);
-    return { kind: 'becomes-full', because: 'short', stats };
+    return { kind: 'becomes-full', why: 'short', stats };
   }
   const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
   // If the watermark does not move on, there is nothing to record.

@@ -16,11 +16,6 @@ export class HubFindings {
   readonly #unfilteredTotals = new Map<string, number | null>();
   #ignoresFilteredTotals = false;
 
-  /** Converts a time of the local clock to the hub's clock. */
-  hubTimeMs(ownTimeMs: number): number {
-    return ownTimeMs + (this.skewMs ?? 0);
-  }
-
   noteFullSync(sync: {
     readonly isInconclusive: boolean;
     readonly scans: readonly ScanEvidence[];

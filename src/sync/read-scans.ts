@@ -1,4 +1,4 @@
-import { evidenceOf, type ScanEvidence } from '../core/deletions/evidence.ts';
+import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import type { OpenOptions, SourceEnd, SourcePage, SourceScan } from '../source/source-scan.ts';
 import type { SyncClock } from '../core/watermark.ts';
 import type { MirroredCollection, RunningSync, Scanned } from './sync.ts';
@@ -28,7 +28,7 @@ export async function* pagesOf(
     const rowsWithoutId = sync.stats.rowsWithoutId - withoutIdBefore;
     // A row without an id counts as a separate row.
     const distinctRows = (sync.seen?.size ?? 0) - seenBefore + rowsWithoutId;
-    options.scans.push(evidenceOf(scope, end, { distinctRows, rowsWithoutId }));
+    options.scans.push({ scope, distinctRows, rowsWithoutId, ...end });
   }
 }
 

@@ -62,8 +62,7 @@ async function runOn(
     if (pagesSince !== undefined && result.kind === 'complete') pages?.endFull(pagesSince);
     return result;
   } catch (error) {
-    if (error instanceof BecomesFull)
-      return { kind: 'becomes-full', because: 'oversized', stats: sync.stats };
+    if (error instanceof BecomesFull) return { kind: 'becomes-full', why: 'oversized', stats: sync.stats };
     // Rows that were read before the hub failed are valid, so commit them now.
     if (isFromHub(error)) {
       await writer.flush(sync, error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : null);
@@ -115,9 +114,7 @@ function newSync(
     seenRejects: isFull ? keys() : null,
     readVersion: own.writer.readVersion(),
     republication,
-    onNew: (row) => {
-      if (isLate?.(row) === true) stats.rowsLate = (stats.rowsLate ?? 0) + 1;
-    },
+    isLate,
   };
 }
 
@@ -167,7 +164,8 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
 
 /** The keys whose scopes a confirming sync reads; null: it reads all scopes. */
 function missingKeys({ deletions }: MirroredCollection): Iterable<string> | null {
-  return deletions.confirmingSync?.isOfAll === false ? (deletions.keys?.keys() ?? []) : null;
+  const { missing } = deletions;
+  return missing?.confirmAtMs == null || missing.confirmsAll ? null : missing.keys.keys();
 }
 
 /** Makes the sync's clock, by the hub's time at its earliest page. */

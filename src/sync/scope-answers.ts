@@ -32,7 +32,6 @@ interface Own {
 /** The answers for the scopes of one sync, in their order. It distinguishes a hub in trouble from scopes that the hub does not show. */
 export class ScopeAnswers {
   readonly #own: Own;
-  readonly #source: Source;
   readonly #mostInARow: number;
   #inARow = 0;
   /** Whether a scope was answered. */
@@ -45,13 +44,12 @@ export class ScopeAnswers {
   /** `scopes`: how many the collection has, whether the sync reads them or not. */
   constructor(own: Own, scopes: number) {
     this.#own = own;
-    this.#source = own.source;
     this.#mostInARow = Math.min(MOST_IN_A_ROW, scopes);
   }
 
   /** Whether a scope without an answer may have one soon, and no incremental sync will ask for it. */
   get mayHaveMore(): boolean {
-    return this.#passing !== null && this.#source.changes === undefined;
+    return this.#passing !== null && this.#own.source.changes === undefined;
   }
 
   /** The pages of a scope. A scope that cannot be read becomes a reject. Throws a failure that concerns other scopes, too. */
@@ -61,7 +59,7 @@ export class ScopeAnswers {
       this.#inARow = 0;
       this.hasAnswer = true;
       // A plain collection has no scope that could be a reject.
-      if (end.isUnread !== true && scope !== '') this.#readAgain.push(this.#source.rejectKeyOf(scope));
+      if (end.isUnread !== true && scope !== '') this.#readAgain.push(this.#own.source.rejectKeyOf(scope));
       return end;
     } catch (error) {
       if (!mayBeOfOneScope(error)) throw error;
@@ -80,7 +78,7 @@ export class ScopeAnswers {
   #noteRefusal(scope: string, error: RollcallError): void {
     this.#inARow += 1;
     if (this.#inARow >= this.#mostInARow) throw error;
-    const rejectKey = this.#source.rejectKeyOf(scope);
+    const rejectKey = this.#own.source.rejectKeyOf(scope);
     const decoded = rejectWithoutRow(rejectKey, reasonOf(error));
     // No row has been seen, so the key is not the key of a row.
     this.#rejects.push({ key: keyOfAll(scope), rejectKey, decoded });
@@ -89,7 +87,7 @@ export class ScopeAnswers {
     const nowMs = this.#own.tenant.runtime.now();
     const unansweredMs = nowMs - (this.#own.findings.unread.get(scope) ?? nowMs);
     // The pause is as long as the trouble has lasted, so it doubles each time.
-    this.#source.changes?.note([scope], nowMs + unansweredMs);
+    this.#own.source.changes?.note([scope], nowMs + unansweredMs);
   }
 }
 

@@ -1,4 +1,4 @@
-import { localDate } from '../core/daily-time.ts';
+import { zoneClock } from '../core/zone-clock.ts';
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import { Verdicts, type SyncVerdict } from '../core/deletions/verdicts.ts';
 import { isOtherOnHold } from '../core/deletions/waiting-list.ts';
@@ -32,10 +32,14 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
   const foreign = notFound > 0 ? foreignBeside(own) : null;
   if (foreign !== null) return { whyInconclusive: foreign, short: null, notFound, settlement: null };
   const atMs = tenant.runtime.now();
-  const day = localDate(atMs, settings.fullSync.timeZone);
+  const day = zoneClock(settings.fullSync.timeZone).dateAt(atMs);
   const known = knownBefore(run, day);
   const verdict = verdicts.ofSync({ unseen: unseen.keys, known });
   if (!verdicts.provesAnything(deletions.isListLost)) return { ...verdict, notFound, settlement: null };
+  const holds = [...own.all].map(([collection, each]) => ({
+    collection,
+    onHoldSinceMs: each.deletions.onHoldSinceMs,
+  }));
   const settlement = deletions.settle({
     syncId: sync.stats.syncId,
     atMs,
@@ -46,7 +50,7 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
     missed: [...unseen.keys, ...becameEmpty.keys()].filter(verdicts.counts),
     unlisted: unseen.count - unseen.keys.length,
     missesNeeded: verdicts.missesNeeded,
-    isOtherOnHold: isOtherOnHoldBeside(own),
+    isOtherOnHold: isOtherOnHold(settings.name, holds),
     short: verdict.short && { ...verdict.short, isCovered: verdict.whyInconclusive === null },
     approved: options.approved ?? null,
     known,
@@ -84,18 +88,7 @@ function foreignBeside(own: MirroredCollection): string | null {
     : `the hub may be another tenant's: it shows hardly any published row of ${foreign} (HUB_FOREIGN_DATA)`;
 }
 
-/** Whether another collection's hold keeps the removals of this one. */
-function isOtherOnHoldBeside({ settings, all }: MirroredCollection): boolean {
-  const known = [...all].map(([collection, { deletions }]) => ({
-    collection,
-    onHoldSinceMs: deletions.onHoldSinceMs,
-  }));
-  return isOtherOnHold(settings.name, known);
-}
-
-async function stageRemovals({ own, sync, becameEmpty }: RunningSync, settlement: Settlement): Promise<void> {
-  const { remove, rowsOnHold } = settlement;
-  sync.stats.rowsOnHold = rowsOnHold;
+async function stageRemovals({ own, sync, becameEmpty }: RunningSync, { remove }: Settlement): Promise<void> {
   const emptied = remove.flatMap((key) => becameEmpty.get(key) ?? []);
   if (emptied.length > 0) await own.writer.publish(sync, emptied);
   const gone = remove.filter((key) => !becameEmpty.has(key));

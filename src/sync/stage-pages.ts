@@ -2,18 +2,13 @@ import type { KeyedRow, PageTally } from '../core/rows/row-changes.ts';
 import type { SourcePage } from '../source/source-scan.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
 import type { MirroredCollection, RunningSync } from './sync.ts';
-
-/** Is asked before rows are published if too few of them are known (tenant-identity.ts). */
-interface Gate {
-  readonly overlaps: (rows: number, knownAmongThem: number) => boolean;
-  readonly prove: () => Promise<void>;
-}
+import type { IdentityGate } from './tenant-identity.ts';
 
 /**
  * Stages what a page changes; in parts, if it would make too large a transaction. A page that was staged in parts
  * cannot be recognised later.
  */
-export async function stagePage(run: RunningSync, gate: Gate, page: SourcePage): Promise<void> {
+export async function stagePage(run: RunningSync, gate: IdentityGate, page: SourcePage): Promise<void> {
   if (await isStagedAsKnown(run, gate, page)) return;
   const { writer, settings } = run.own;
   const { rows, readAgain = [] } = page;
@@ -29,24 +24,22 @@ export async function stagePage(run: RunningSync, gate: Gate, page: SourcePage):
 /** Hands a page that was recognised to the writer. Returns false if its rows must be decided one by one. */
 async function isStagedAsKnown(
   { own, sync }: RunningSync,
-  gate: Gate,
+  gate: IdentityGate,
   { known, readVersion }: SourcePage,
 ): Promise<boolean> {
-  if (known === undefined || !gate.overlaps(known.rows, known.rows)) return false;
-  const tally = await own.writer.acceptKnown(sync, known, readVersion);
-  if (tally === null) return false;
-  reportPage(own, sync, tally);
-  return true;
+  if (known === undefined || !gate.passes(known.rows, known.rows)) return false;
+  return reportPage(own, sync, await own.writer.acceptKnown(sync, known, readVersion));
 }
 
 /** Hands rows to the writer, which decides what changed. If too few of them are known, it must first be proven whose rows they are. */
-async function stageRows(run: RunningSync, gate: Gate, page: SourcePage): Promise<void> {
+async function stageRows(run: RunningSync, gate: IdentityGate, page: SourcePage): Promise<void> {
   const { own, sync } = run;
   const rows = await withoutNowEmpty(run, page);
   const { readVersion, fingerprint } = page;
-  const lookedUp = await own.writer.lookUp({ rows, readVersion, fingerprint });
-  if (!gate.overlaps(rows.length, lookedUp.knownRows)) await gate.prove();
-  reportPage(own, sync, await own.writer.accept(sync, lookedUp));
+  const read = { rows, readVersion, fingerprint };
+  if (reportPage(own, sync, await own.writer.accept(sync, read, gate.passes))) return;
+  await gate.prove();
+  reportPage(own, sync, await own.writer.accept(sync, read));
 }
 
 /**
@@ -84,7 +77,10 @@ export async function stageRejects({ own, sync, answers }: RunningSync): Promise
   }
 }
 
-function reportPage(own: MirroredCollection, { stats }: ActiveSync, tally: PageTally): void {
+/** Returns false if the page was not staged, so that there is nothing to report. */
+function reportPage(own: MirroredCollection, { stats }: ActiveSync, tally: PageTally | null): boolean {
   const { tenant, settings, writer } = own;
-  tenant.emit({ type: 'sync-page', collection: settings.name, stats, tally, rows: writer.known.rows });
+  if (tally !== null)
+    tenant.emit({ type: 'sync-page', collection: settings.name, stats, tally, rows: writer.known.rows });
+  return tally !== null;
 }

@@ -44,6 +44,6 @@ export type SyncResult =
 /** A full sync replaces the incremental sync, which would bring most of the collection, or brought fewer rows than the hub's total. */
 export interface ReplacedSync {
   readonly kind: 'becomes-full';
-  readonly because: 'oversized' | 'short';
+  readonly why: 'oversized' | 'short';
   readonly stats: SyncStats;
 }

@@ -41,7 +41,7 @@ export function overlapsEnough(read: {
 const ROWS_ASKED = 3;
 /**
  * A collection that has grown many times over brings pages of new rows, one after another. One answer of the hub
- * accepts at most this many of them.
+ * accepts at most this many of them, the first one included.
  */
 const PAGES_PER_ANSWER = 10;
 
@@ -150,16 +150,16 @@ export class IdentityGate {
   }
 
   /** Whether a page may be published without {@link prove}. `knownAmongThem`: how many of its rows are published already. */
-  readonly overlaps = (rows: number, knownAmongThem: number): boolean => {
+  readonly passes = (rows: number, knownAmongThem: number): boolean => {
     if (this.#isOpen) return true;
-    return overlapsEnough({ rows, knownAmongThem, knownRows: this.#run.knownRowsBefore });
+    if (overlapsEnough({ rows, knownAmongThem, knownRows: this.#run.knownRowsBefore })) return true;
+    this.#pagesLeft -= 1;
+    return this.#pagesLeft >= 0;
   };
 
   /** Called before a page of new rows, which may be another tenant's. An incremental sync would take these rows for changes. */
   async prove(): Promise<void> {
     const { own, sync, options, knownRowsBefore } = this.#run;
-    this.#pagesLeft -= 1;
-    if (this.#isOpen || this.#pagesLeft > 0) return;
     if (options.acceptNew === true) {
       this.#isOpen = true;
       const at = { collection: own.settings.name, atMs: own.tenant.runtime.now() };
@@ -169,7 +169,7 @@ export class IdentityGate {
     if (await showsOwnRows(own, options.signal, this.#proofKeys)) {
       // Hardly any page of a first load has a published row, so the proof for the first page counts for all pages.
       this.#isOpen = knownRowsBefore === 0;
-      this.#pagesLeft = PAGES_PER_ANSWER;
+      this.#pagesLeft = PAGES_PER_ANSWER - 1;
       return;
     }
     if (!sync.isFull) throw new BecomesFull();

@@ -13,7 +13,7 @@ import {
   type DerivedRows,
   type WriterStart,
 } from './collection-progress.ts';
-import { Table, type LookedUpPage, type RowPage, type SessionMemory } from './table.ts';
+import { Table, type Gate, type RowPage, type SessionMemory } from './table.ts';
 import type { Tenant, TenantCollection } from './tenant.ts';
 
 const NOT_COUNTED: DerivedRows = { absences: 0, 'absence-changes': 0 };
@@ -72,24 +72,19 @@ export class CollectionWriter {
   }
 
   /** Returns the present read version. A page carries the read version of the time when its request was sent. */
-  readonly readVersion = (): number => this.#table.readVersion;
+  readonly readVersion = (): number => this.#table.syncs.readVersion;
 
   begin(sync: ActiveSync): void {
-    this.#table.begin(sync);
+    this.#table.syncs.begin(sync);
   }
 
   end(sync: ActiveSync): void {
-    this.#table.end(sync);
+    this.#table.syncs.end(sync);
   }
 
-  /** Looks up which rows of a page are known, for {@link accept}. */
-  lookUp(page: RowPage): Promise<LookedUpPage> {
-    return this.#run(() => this.#table.lookUpPage(page));
-  }
-
-  /** Decides a page's rows; changes are staged until {@link flush}. */
-  accept(sync: ActiveSync, page: RowPage): Promise<PageTally> {
-    return this.#run(() => this.#decide(sync, page, keysSeenBefore(sync, page.rows)));
+  /** Decides a page's rows; changes are staged until {@link flush}. Returns null, and notes nothing, if the gate does not let it pass. */
+  accept(sync: ActiveSync, page: RowPage, gate?: Gate): Promise<PageTally | null> {
+    return this.#run(() => this.#decide(sync, page, { seenBefore: keysSeenBefore(sync, page.rows), gate }));
   }
 
   /** Takes a page that was recognised, if all its rows are still unchanged. Otherwise it returns null, and notes nothing. */
@@ -101,16 +96,23 @@ export class CollectionWriter {
   }
 
   /** Publishes values that a sync has read and deferred to its end. */
-  publish(sync: ActiveSync, rows: readonly KeyedRow[]): Promise<PageTally> {
-    return this.#run(() => this.#decide(sync, { rows, readVersion: this.#table.readVersion }, new Set()));
+  publish(sync: ActiveSync, rows: readonly KeyedRow[]): Promise<PageTally | null> {
+    return this.#run(() => {
+      const page = { rows, readVersion: this.readVersion() };
+      return this.#decide(sync, page, { seenBefore: new Set() });
+    });
   }
 
-  #decide(sync: ActiveSync, page: RowPage, seenBefore: ReadonlySet<string>): Promise<PageTally> {
+  #decide(
+    sync: ActiveSync,
+    page: RowPage,
+    options: { seenBefore: ReadonlySet<string>; gate?: Gate | undefined },
+  ): Promise<PageTally | null> {
     const { view, deletions } = this.#memory;
     // A row that comes back unchanged may have been missed when everything was derived.
     const isBack = ({ key }: KeyedRow): boolean => view !== undefined && key !== null && deletions.has(key);
     const kept = this.#keepsUnchanged(sync) ? page.rows : page.rows.filter(isBack);
-    return this.#table.decide(sync, page, { seenBefore, kept });
+    return this.#table.decide(sync, page, { ...options, kept });
   }
 
   /** Stages removals that a sync has decided on, except for keys that a sync has read since (invariant 3). */
@@ -207,7 +209,7 @@ export class CollectionWriter {
     await view.derive(this.#table, {
       active: sync,
       isFirstLoad,
-      isBesideFull: !sync.isFull && (isFirstLoad || this.#table.isFullSyncRunning),
+      isBesideFull: !sync.isFull && (isFirstLoad || this.#table.syncs.isFullRunning),
       end: completion === null ? null : { isComplete },
       commit: () => this.#commit(sync),
     });
@@ -304,7 +306,7 @@ export class CollectionWriter {
       const publish = async (records: readonly ((id: string) => OutgoingRecord)[]): Promise<void> => {
         const { staged } = this.#table;
         isCommitting = true;
-        staged.reissue(records.map((make, index) => make(`${staged.transactionId}-${index}`)));
+        staged.reissue(records.map((make, at) => make(staged.derivedId(at))));
         await this.#commit(sync);
         isCommitting = false;
       };

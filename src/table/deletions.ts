@@ -4,7 +4,6 @@ import {
   type FullSync,
   type Miss,
   type Missing,
-  type MissingKeys,
   type MissingOutcome,
 } from '../core/deletions/missing.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -41,6 +40,9 @@ export type Settlement = MissingOutcome & Pick<Missing, 'confirmAtMs'>;
 /** What a record of `progress` says of missing rows. */
 type Recorded = Pick<Progress, 'deletions' | 'rowsOnHold'>;
 
+/** A list that gets shorter when the hub shows its rows. */
+type MissingList = Missing & { readonly keys: Map<string, Miss> };
+
 const NOTHING_SETTLED: DeletionState = { settledBy: '', day: '', removed: 0, onHoldSinceMs: null, why: null };
 
 /**
@@ -53,21 +55,22 @@ const NOTHING_SETTLED: DeletionState = { settledBy: '', day: '', removed: 0, onH
 export class Deletions {
   readonly #memory: DeletionMemory;
   readonly #collection: CollectionName;
-  #missing: Missing | null = null;
+  #missing: MissingList | null = null;
   /**
    * The log names a sync of which Redis remembers nothing: Redis lost the list, and a backup may bring the list back.
    */
   #isForgotten = false;
-  /** Rows of the list that were seen since. */
-  readonly #seen = new Set<string>();
+  /** Rows have left the list since it was remembered. */
+  #isShorter = false;
   /** What the log holds. */
   #logged: DeletionState | undefined;
   /** What the next transaction records, whichever sync commits it: it may hold removals. */
   #state: DeletionState | undefined;
+  /** Rows whose removal waits for a decision, as the last full sync that settled missing rows has left them. */
   #rowsOnHold = 0;
   #decisions: DecisionRecord[] = [];
   /** The list to remember after the last transaction of the full sync that missed its rows; those seen meanwhile leave it. */
-  #next: (Missing & { readonly keys: Map<string, Miss> }) | null = null;
+  #next: MissingList | null = null;
 
   private constructor(memory: DeletionMemory, collection: CollectionName, progress: Recorded | null) {
     this.#memory = memory;
@@ -83,8 +86,9 @@ export class Deletions {
   ): Promise<Deletions> {
     const own = new Deletions(memory, collection, progress);
     if (own.#logged === undefined) return own;
-    own.#missing = ofLog(await memory.missing(collection), own.#logged.settledBy);
-    own.#isForgotten = own.#missing === null;
+    const list = ofLog(await memory.missing(collection), own.#logged.settledBy);
+    own.#missing = list && { ...list, keys: new Map(list.keys) };
+    own.#isForgotten = list === null;
     return own;
   }
 
@@ -96,21 +100,9 @@ export class Deletions {
     this.#next = null;
   }
 
-  /** The missing rows, without those seen since; null: the list is lost or void, or there is none. */
-  get keys(): MissingKeys | null {
-    if (this.#missing === null || this.#seen.size === 0) return this.#missing?.keys ?? null;
-    return new Map([...this.#missing.keys].filter(([key]) => !this.#seen.has(key)));
-  }
-
-  /** The confirming sync that is needed: when it is due (ms since the epoch), and whether it reads every scope; null: none. */
-  get confirmingSync(): { readonly atMs: number; readonly isOfAll: boolean } | null {
-    const atMs = this.#missing?.confirmAtMs ?? null;
-    return atMs === null ? null : { atMs, isOfAll: this.#missing?.confirmsAll === true };
-  }
-
-  /** Rows whose removal waits for a decision, as the last full sync that settled missing rows has left them. */
-  get rowsOnHold(): number {
-    return this.#rowsOnHold;
+  /** The list, without rows seen since, and the confirming sync that is needed; null: it is lost or void, or there is none. */
+  get missing(): Missing | null {
+    return this.#missing;
   }
 
   /** Since when the log has it on hold, ms since the epoch; null: it is not on hold. */
@@ -129,16 +121,14 @@ export class Deletions {
   }
 
   has(key: string): boolean {
-    return this.#missing?.keys.has(key) === true && !this.#seen.has(key);
+    return this.#missing?.keys.has(key) === true;
   }
 
   /** The hub has shown rows. */
   noteSeen(keys: Iterable<string | null>): void {
-    const missing = this.#missing?.keys;
-    if ((missing?.size ?? 0) + (this.#next?.keys.size ?? 0) === 0) return;
     for (const key of keys) {
       if (key === null) continue;
-      if (missing?.has(key) === true) this.#seen.add(key);
+      if (this.#missing?.keys.delete(key) === true) this.#isShorter = true;
       this.#next?.keys.delete(key);
     }
   }
@@ -170,7 +160,7 @@ export class Deletions {
     const outcome = decideMissing({
       ...sync,
       approvedKeys: approved?.keys ?? null,
-      before: this.keys ?? new Map(),
+      before: this.#missing?.keys ?? new Map(),
       onHoldSinceMs,
       isListLost,
       removedToday: this.removedOn(day),
@@ -225,18 +215,18 @@ export class Deletions {
       this.#isForgotten = false;
       return transactionId;
     }
-    const [missing, keys] = [this.#missing, this.keys];
-    if (this.#seen.size === 0 || missing === null || keys === null) return null;
+    const missing = this.#missing;
+    if (!this.#isShorter || missing === null) return null;
     const isNamed = missing.syncId === this.#logged?.settledBy;
     const ids = isNamed ? { syncId: transactionId, before: missing.syncId } : {};
     // What was seen may be forgotten although the commit fails.
-    await this.#remember({ ...missing, ...ids, keys });
+    await this.#remember({ ...missing, ...ids });
     return isNamed ? transactionId : null;
   }
 
-  async #remember(missing: Missing): Promise<void> {
+  async #remember(missing: MissingList): Promise<void> {
     this.#missing = missing;
-    this.#seen.clear();
+    this.#isShorter = false;
     await this.#memory.setMissing(this.#collection, missing);
   }
 }

@@ -16,13 +16,6 @@ export interface StagedRows {
   readonly gone: readonly string[];
 }
 
-/** The place of the next derived record. The record gets its id from it. */
-export interface RecordPlace {
-  readonly transactionId: string;
-  /** Number of the record in the transaction. */
-  readonly firstRecord: number;
-}
-
 /** What a view adds to a transaction. */
 export interface Derived {
   readonly records: readonly OutgoingRecord[];
@@ -99,12 +92,10 @@ export class StagedBatch {
   }
 
   /**
-   * The place of the next record of `absences` or `absence-changes`: transaction and number. These records have a
-   * count of their own for their ids.
+   * The id of a record of `absences` or `absence-changes`: transaction and number. These records have a count of their
+   * own. `at`: how many such records will be added before it.
    */
-  get next(): RecordPlace {
-    return { transactionId: this.transactionId, firstRecord: this.#derivedRecords };
-  }
+  readonly derivedId = (at: number): string => `${this.transactionId}-${this.#derivedRecords + at}`;
 
   /** Rows noted since the last call. */
   takeRows(): StagedRows {

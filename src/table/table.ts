@@ -17,7 +17,8 @@ import type {
   IndexValues,
 } from '../state/index-store.ts';
 import type { HubPage } from '../hub/hub.ts';
-import { hasSeen, hasSeenAll, markAllSeen, markSeen, rowKeys, type ActiveSync } from './active-sync.ts';
+import { hasSeen, hasSeenAll, type ActiveSync } from './active-sync.ts';
+import { RunningSyncs } from './running-syncs.ts';
 import { StagedBatch, type Derived, type RenderedChange, type StagedHeaders } from './staged-batch.ts';
 import { addTally, countRejects } from '../core/sync-stats.ts';
 import type { OutgoingRecord } from '../log/log.ts';
@@ -31,8 +32,6 @@ const MAX_PENDING_BYTES = 4_000_000;
 export const MAX_UNSEEN_KEYS = 100_000;
 /** Well below the limit of changes in one step of the index. */
 const MAX_PENDING_CHANGES = 50_000;
-/** At this number of recently published keys, old ones are dropped. */
-const SWEEP_AT_KEYS = 20_000;
 /** Enough for what changes while a replica of the hub lags behind. */
 const MOST_TIMES = 2_000;
 
@@ -89,14 +88,10 @@ type Hashes = ReadonlyMap<string, Buffer | null>;
 /** Rows of one answer of the hub. */
 export interface RowPage extends Pick<HubPage, 'readVersion' | 'fingerprint'> {
   readonly rows: readonly KeyedRow[];
-  /** What the index has of the rows, if they were looked up. It is valid until the index changes. */
-  readonly lookedUp?: { readonly indexVersion: number; readonly hashes: Hashes };
 }
 
-export interface LookedUpPage extends RowPage {
-  /** How many of its rows, or rejects, are known. */
-  readonly knownRows: number;
-}
+/** Whether a page may be staged of whose rows, rejects included, this many are known. */
+export type Gate = (rows: number, knownAmongThem: number) => boolean;
 
 export interface FoundKeys {
   /** At most {@link MAX_UNSEEN_KEYS}. */
@@ -116,15 +111,11 @@ export class Table {
   readonly #memory: SessionMemory;
   readonly #index: CollectionIndex;
   readonly #headers: StagedHeaders;
-  readonly #syncs = new Set<ActiveSync>();
-  readonly #publishedAt = new Map<string, number>();
+  readonly syncs = new RunningSyncs();
   /** `dateLastModified` of the rows that were updated last, ms since the epoch. */
   readonly #modifiedMs = new Map<string, number>();
-  readVersion = 0;
   /** The transaction that the index reflects. */
   indexed = '';
-  /** A different number after each change of the index. */
-  #indexVersion = 0;
   /** Number of keys, with the staged changes. */
   known: Record<Change['area'], number> = { rows: 0, rejects: 0 };
   /** Changes that are decided and not committed yet. */
@@ -153,7 +144,6 @@ export class Table {
   async apply(position: IndexPosition): Promise<void> {
     await this.#index.apply(this.indexed, position, this.staged.changes);
     this.indexed = position.transactionId;
-    this.#indexVersion += 1;
     this.staged = this.#newBatch();
   }
 
@@ -166,71 +156,60 @@ export class Table {
   /** The index is new, or was rebuilt. */
   reset(start: TableStart): void {
     this.indexed = start.indexed;
-    this.#indexVersion += 1;
     this.known = { rows: start.knownRows, rejects: start.knownRejects };
     this.#memory.pages?.forget();
-  }
-
-  begin(sync: ActiveSync): void {
-    this.#syncs.add(sync);
-  }
-
-  end(sync: ActiveSync): void {
-    this.#syncs.delete(sync);
-    if (this.#syncs.size === 0) this.#publishedAt.clear();
-  }
-
-  get isFullSyncRunning(): boolean {
-    return [...this.#syncs].some(({ isFull }) => isFull);
   }
 
   /**
    * Decides about the rows of a page, and stages the changes. `isAskedFor`: the rows were requested by id, so the
    * scan may still read them. `kept`: rows that are staged even if they are unchanged, to derive records from them.
+   * Returns null, and notes nothing, if the gate does not let the page pass.
    */
   async decide(
     sync: ActiveSync,
     page: RowPage & { readonly isAskedFor?: boolean },
-    options: { readonly seenBefore: ReadonlySet<string>; readonly kept: readonly KeyedRow[] },
-  ): Promise<PageTally> {
-    const { seenBefore } = options;
-    const { lookedUp } = page;
-    const hashes =
-      lookedUp?.indexVersion === this.#indexVersion
-        ? lookedUp.hashes
-        : await this.#lookUp('rows', rowKeys(page.rows));
+    options: {
+      readonly seenBefore: ReadonlySet<string>;
+      readonly kept: readonly KeyedRow[];
+      readonly gate?: Gate | undefined;
+    },
+  ): Promise<PageTally | null> {
+    const { seenBefore, gate } = options;
+    const keys = page.rows.flatMap(({ key }) => key ?? []);
+    const hashes = await this.#lookUp('rows', keys);
     const rejectKeys = page.rows.map(({ rejectKey }) => rejectKey);
     const rejects = await this.#lookUp('rejects', rejectKeys);
+    const isKnown = ({ key, rejectKey }: KeyedRow): boolean =>
+      (key !== null && this.#hashOf('rows', key, hashes) !== null) || rejects.get(rejectKey) != null;
+    if (gate?.(page.rows.length, page.rows.filter(isKnown).length) === false) return null;
     const scanning = page.isAskedFor === true ? null : sync;
-    markSeen(this.#syncs, scanning, page.rows);
+    this.syncs.markSeen(scanning, page.rows);
     this.#memory.deletions.noteSeen(page.rows.map(({ key }) => key));
     const isOver =
       scanning === null || scanning.isFull || scanning.seen === null
         ? undefined
         : await this.#overBeforeMet(page.rows, hashes);
     // A second occurrence of a row in the same page is not stale.
-    const before = this.readVersion;
-    const isStaleFor = (publishedAt: number): boolean =>
-      publishedAt > page.readVersion && publishedAt <= before;
+    const before = this.syncs.readVersion;
+    const isStale = (key: string): boolean => this.syncs.wasPublished(key, page.readVersion, before);
     const tally = findRowChanges(page.rows, {
       row: (key) => this.#hashOf('rows', key, hashes),
       reject: (key) => this.#hashOf('rejects', key, rejects),
-      stale: (key) => isStaleFor(this.#publishedAt.get(key) ?? -1),
+      stale: isStale,
       republication: (key) => sync.republication?.rows?.(key) === true,
       seenBefore: (key) => seenBefore.has(key),
       isOver,
       note: (change) => this.#stage(change, scanning),
     });
     this.#stageUnchanged(options.kept, hashes);
-    sync.readVersion = Math.max(sync.readVersion, page.readVersion);
     if (scanning?.isFull === true && scanning.republication === undefined && seenBefore.size === 0) {
-      this.#remember(page, tally, isStaleFor);
+      this.#remember(page, tally, isStale);
     }
     const isNew = ({ key }: KeyedRow): boolean => key === null || !seenBefore.has(key);
     countRejects(sync.stats, seenBefore.size === 0 ? page.rows : page.rows.filter(isNew));
     // Rows that were requested by id do not count as rows of the scan.
-    addTally(sync.stats, scanning === null ? { ...tally, seen: 0, unchanged: 0 } : tally);
-    this.#sweepPublished();
+    addTally(sync.stats, scanning === null ? { ...tally, rowsSeen: 0, rowsUnchanged: 0 } : tally);
+    this.syncs.noteRead(sync, page.readVersion);
     return tally;
   }
 
@@ -242,23 +221,22 @@ export class Table {
   acceptKnown(sync: ActiveSync, page: RememberedPage, readVersion: number): PageTally | null {
     const { pages } = this.#memory;
     if (sync.republication !== undefined || pages?.isCurrent(page) !== true) return null;
-    if (!markAllSeen(this.#syncs, sync, page.keys)) return null;
+    if (!this.syncs.markAllSeen(sync, page.keys)) return null;
     pages.confirm(page);
     const tally = unchangedRows(page.rows);
-    sync.readVersion = Math.max(sync.readVersion, readVersion);
     addTally(sync.stats, tally);
-    this.#sweepPublished();
+    this.syncs.noteRead(sync, readVersion);
     return tally;
   }
 
   /** Remembers a page if all its rows are equal to the index now, and occurred for the first time. */
-  #remember(page: RowPage, tally: PageTally, isStaleFor: (publishedAt: number) => boolean): void {
+  #remember(page: RowPage, tally: PageTally, isStale: (key: string) => boolean): void {
     const { rows, fingerprint } = page;
     if (fingerprint === undefined || this.#memory.pages === undefined) return;
-    const isWhole = tally.seen === rows.length && tally.rejected + tally.repeated + tally.stale === 0;
+    const { rowsSeen, rowsRejected, rowsRepeated, rowsStale } = tally;
+    const isWhole = rowsSeen === rows.length && rowsRejected + rowsRepeated + rowsStale === 0;
     // A row that is older than what was published since may leave a newer reject in place.
-    const isStale = ({ key }: KeyedRow): boolean => isStaleFor(this.#publishedAt.get(key ?? '') ?? -1);
-    if (!isWhole || rows.some(isStale)) return;
+    if (!isWhole || rows.some(({ key }) => isStale(key ?? ''))) return;
     const proven = fingerprint();
     if (proven?.ids.length !== rows.length) return;
     if (!rows.every(({ key, becameEmpty }, at) => key === proven.ids[at] && becameEmpty !== true)) return;
@@ -295,22 +273,6 @@ export class Table {
     }
   }
 
-  /** Looks up the rows of a page. */
-  async lookUpPage(page: RowPage): Promise<LookedUpPage> {
-    const { rows } = page;
-    const indexVersion = this.#indexVersion;
-    const keys = rows.flatMap(({ key }) => key ?? []);
-    const hashes = await this.#lookUp('rows', keys);
-    const rejectKeys = rows.flatMap(({ decoded, rejectKey }) => (decoded.kind === 'reject' ? rejectKey : []));
-    const rejects = await this.#lookUp('rejects', rejectKeys);
-    const known = rows.filter(
-      ({ key, rejectKey }) =>
-        (key !== null && this.#hashOf('rows', key, hashes) !== null) ||
-        (rejects.get(rejectKey) ?? null) !== null,
-    );
-    return { ...page, knownRows: known.length, lookedUp: { indexVersion, hashes } };
-  }
-
   /** Stages removals, except for keys that the sync has read since (invariant 3). */
   async remove(sync: ActiveSync, area: Change['area'], keys: readonly string[]): Promise<void> {
     const hashes = await this.#lookUp(area, keys);
@@ -341,7 +303,7 @@ export class Table {
       if (before?.equals(reject.hash) !== true)
         this.#stage({ area: 'rejects', key, kind: before === null ? 'created' : 'updated', reject }, null);
       this.#memory.pages?.noteChanged(key);
-      for (const active of this.#syncs) active.seenRejects?.add(key);
+      this.syncs.markRejected(key);
       sync.stats.rowsRejected += 1;
     }
   }
@@ -406,14 +368,14 @@ export class Table {
 
   /** `scanning`: the sync whose scan read the row; null if none did. */
   #stage(change: Change, scanning: ActiveSync | null): void {
-    if (change.area === 'rows' && change.kind !== 'deleted') scanning?.onNew?.(change.row);
+    if (change.area === 'rows' && change.kind !== 'deleted' && scanning?.isLate?.(change.row) === true)
+      scanning.stats.rowsLate = (scanning.stats.rowsLate ?? 0) + 1;
     this.staged.note(change, this.#render(change));
     // No current page holds a key that the index does not have.
     if (change.area === 'rejects' || change.kind !== 'created') this.#memory.pages?.noteChanged(change.key);
     if (change.kind === 'created') this.known[change.area] += 1;
     if (change.kind === 'deleted') this.known[change.area] -= 1;
-    this.readVersion += 1;
-    this.#publishedAt.set(change.key, this.readVersion);
+    this.syncs.notePublished(change.key);
     if (change.area === 'rejects' || change.kind !== 'updated') return;
     const { modifiedAtMs } = change.row;
     const isOlder = modifiedAtMs !== null && modifiedAtMs < (this.#modifiedMs.get(change.key) ?? 0);
@@ -441,12 +403,5 @@ export class Table {
     this.staged.add(derived);
     for (const [kind, count] of Object.entries(derived.tally))
       sync.stats.absences[kind as keyof typeof derived.tally] += count;
-  }
-
-  #sweepPublished(): void {
-    if (this.#publishedAt.size < SWEEP_AT_KEYS) return;
-    const oldest = Math.min(...[...this.#syncs].map(({ readVersion }) => readVersion));
-    for (const [key, readVersion] of this.#publishedAt)
-      if (readVersion <= oldest) this.#publishedAt.delete(key);
   }
 }

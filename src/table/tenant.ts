@@ -35,7 +35,7 @@ export interface TenantCollection {
   readonly size: TransactionSize;
   /** The parents that the configuration names; only for `afterschool-users`. */
   readonly parentIds?: readonly string[] | undefined;
-  /** Is told of the rows and parents that are read; for all sessions. */
+  /** The rows and parents that are read are noted here; kept for all sessions. */
   readonly unmet?: UnmetSettings | undefined;
 }
 

@@ -99,8 +99,15 @@ function countEvent(
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, 0);
       return;
     case 'sync-page': {
-      const { stale, repeated, over } = event.tally;
-      const counts = { ...event.tally, skipped: stale + repeated + over, removed: 0 };
+      const { rowsStale, rowsRepeated, rowsOver, ...tally } = event.tally;
+      const counts = {
+        unchanged: tally.rowsUnchanged,
+        created: tally.rowsCreated,
+        updated: tally.rowsUpdated,
+        rejected: tally.rowsRejected,
+        skipped: rowsStale + rowsRepeated + rowsOver,
+        removed: 0,
+      };
       for (const outcome of ROW_OUTCOMES)
         rows.inc({ tenant, collection: event.collection, outcome }, counts[outcome]);
       return;

@@ -1,6 +1,6 @@
 import { lastDailyTime } from '../core/daily-time.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
-import { DAY_MS } from '../core/rows/timestamps.ts';
+import { DAY_MS } from '../core/zone-clock.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
 import { HubError, refusesParameters } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -85,7 +85,7 @@ export class Syncs {
     const first = await this.#incremental(options);
     if (first.kind !== 'becomes-full') return first;
     const result = await this.#full(options);
-    if (first.because === 'short' && result.kind === 'complete') this.#own.findings.ignoreFilteredTotals();
+    if (first.why === 'short' && result.kind === 'complete') this.#own.findings.ignoreFilteredTotals();
     return result;
   }
 
@@ -166,12 +166,7 @@ export class Syncs {
         collection,
         mode,
         outcome: result.kind,
-        why:
-          result.kind === 'inconclusive'
-            ? result.why
-            : result.kind === 'becomes-full'
-              ? result.because
-              : null,
+        why: result.kind === 'complete' ? null : result.why,
         short: result.kind === 'becomes-full' ? null : result.short,
         stats: result.stats,
         // Only a full sync reads enough rows.
@@ -342,7 +337,7 @@ export class CollectionRunner {
     const isPutOff = rowsOnHold > 0 && logged?.onHoldSinceMs === null;
     // An older sync says nothing about what has been settled since.
     const isLast = this.#lastConfirming?.stats.syncId === logged?.settledBy;
-    if (options.confirming === true && deletions.confirmingSync === null && !isPutOff)
+    if (options.confirming === true && deletions.missing?.confirmAtMs == null && !isPutOff)
       return (isLast ? this.#lastConfirming : null) ?? nothingToConfirm(writer);
     return this.#syncs.withFollowUps(writer.committed.isMappingNew ? 'FULL' : mode, options);
   }
@@ -352,6 +347,5 @@ export class CollectionRunner {
 function nothingToConfirm({ progress }: CollectionWriter): SyncResult {
   const { syncId = '', startedAtMs = 0, rowsOnHold = 0 } = progress ?? {};
   const stats = newSyncStats({ syncId, mode: 'INCREMENTAL', startedAtMs });
-  stats.rowsOnHold = rowsOnHold;
   return { kind: 'complete', stats, rowsOnHold, short: null, unconfirmed: 0, confirmAtMs: null };
 }

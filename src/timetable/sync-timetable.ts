@@ -41,7 +41,7 @@ export class SyncTimetable {
     const { tenant, settings, writer, source, deletions, findings } = this.#own;
     const { fullSync, incrementalEveryMs } = settings;
     const nowMs = tenant.runtime.now();
-    const hubNowMs = findings.hubTimeMs(nowMs);
+    const hubNowMs = nowMs + (findings.skewMs ?? 0);
     const watermarkMs = writer.progress?.watermarkMs ?? null;
     // A source that knows its changed scopes needs no recent watermark.
     const isByTime = watermarkMs === null || source.changes === undefined;
@@ -51,7 +51,7 @@ export class SyncTimetable {
       lastSyncAtMs: this.#lastSyncAtMs,
       fullDueAtMs: lastDailyTime(fullSync, nowMs),
       fullNotBeforeMs: this.#notBefore('FULL', nowMs),
-      confirmAtMs: deletions.confirmingSync?.atMs ?? null,
+      confirmAtMs: deletions.missing?.confirmAtMs ?? null,
       incrementalNotBeforeMs: this.#notBefore('INCREMENTAL', nowMs),
       incrementalEveryMs,
       hasIncremental: this.canBeIncremental && this.mayBringChanges,

@@ -1,6 +1,6 @@
 import { syncedCollections, type TenantConfig } from '../../config.ts';
-import { evidenceOf, explainShort, SHORT_REMEDY, verdictOn } from '../../core/deletions/evidence.ts';
-import { localDate } from '../../core/daily-time.ts';
+import { explainShort, SHORT_REMEDY, verdictOn } from '../../core/deletions/evidence.ts';
+import { zoneClock } from '../../core/zone-clock.ts';
 import type { HubEvent } from '../../core/hub-events.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
 import { createLessonReader } from '../../core/lessons/read-lesson.ts';
@@ -182,7 +182,7 @@ async function rowsFinding(asked: Asked, of: Of, unmet: UnmetSettings): Promise<
   for (const row of rows) unmet.noteRow(row);
   const rowsWithoutId = rows.filter((row) => readableId(row) === null).length;
   const distinctRows = new Set(rows.map((row) => readableId(row) ?? row)).size;
-  const verdict = end === null ? null : verdictOn(evidenceOf('', end, { distinctRows, rowsWithoutId }));
+  const verdict = end === null ? null : verdictOn({ ...end, scope: '', distinctRows, rowsWithoutId });
   if (verdict?.kind === 'short') {
     const { shortfall } = verdict;
     return { finding: failure(name, explainShort(shortfall), SHORT_REMEDY) };
@@ -241,7 +241,7 @@ async function lessonsFinding(
 ): Promise<Finding> {
   const { fields } = tenant.schedules;
   const { timeZone } = tenant.collections.schedules.fullSync;
-  const window = windowAround(localDate(Date.now(), timeZone), tenant.schedules);
+  const window = windowAround(zoneClock(timeZone).dateAt(Date.now()), tenant.schedules);
   const { lessons } = await hub.readSchedule({ student, ...window, signal });
   for (const lesson of lessons) unmet.noteRow(lesson);
   if (lessons.length === 0) return ok('schedules', 'answers; no lessons of the tested student in these days');

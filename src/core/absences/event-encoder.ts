@@ -1,7 +1,7 @@
 import type { AbsenceStep } from './absence-entry.ts';
 import type { AbsenceVersionValue } from './absence-version.ts';
 import type { AbsenceOperation } from '../cloud-events.ts';
-import type { AvroField, AvroRecord } from '../../model/avro-schema.ts';
+import type { AvroRecord } from '../../model/avro-schema.ts';
 import { createWriter, intoOneBuffer, writeBytes, writeString } from '../avro/avro-writer.ts';
 
 /** Value of a record in `absence-changes` (avro/absence-changes.avsc). */
@@ -52,9 +52,6 @@ const A_VERSION = Buffer.from([2]);
 /** `schema`: that of `absence-changes`, in which `previousVersion` (null or a version) follows `version`. */
 export function createEventEncoder(schema: AvroRecord): EncodeEvent {
   const at = schema.fields.findIndex(({ name }) => name === 'version');
-  const [version, previous] = schema.fields.slice(at, at + 2);
-  if (version === undefined || !isNullOr(version, previous))
-    throw new Error('the schema of absence-changes does not hold two versions, one after the other');
   // Avro writes a record as its fields, one after another, so a part of them is a record too.
   const writeHead = createWriter(schema.fields.slice(0, at));
   const writeTail = createWriter(schema.fields.slice(at + 2));
@@ -66,10 +63,4 @@ export function createEventEncoder(schema: AvroRecord): EncodeEvent {
     writeTail(facts, output);
   });
   return (...parts) => Buffer.from(eventOf(parts));
-}
-
-function isNullOr(version: AvroField, previous: AvroField | undefined): boolean {
-  if (previous?.name !== 'previousVersion' || !Array.isArray(previous.type)) return false;
-  const [none, name] = previous.type as readonly unknown[];
-  return none === 'null' && name === (version.type as { name?: string }).name;
 }

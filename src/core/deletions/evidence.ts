@@ -4,59 +4,21 @@ import { countOf, outOf } from '../words.ts';
 export interface ScanEvidence {
   /** Empty for the only scope of a plain collection. */
   readonly scope: string;
-  /**
-   * `proper`: by the hub's own sign; `unread`: nothing of this scope could be read, which says nothing about other
-   * scopes.
-   */
-  readonly ending: 'proper' | 'no-list' | 'repeated' | 'unread';
-  readonly byOffset: boolean;
+  /** Why the scan ended, and how the hub paged (`ScanEnd` in hub/hub.ts). */
+  readonly reason: string;
+  readonly paging: string;
+  /** Nothing of this scope could be read. This proves nothing about its rows, and says nothing about other scopes. */
+  readonly isUnread?: boolean;
   /** All rows together are one record. So no row that is already published makes up for a missing row. */
-  readonly isComposed: boolean;
+  readonly isComposed?: boolean;
+  /** The rows of the pages, repeated ones included. */
+  readonly rows: number;
   /** Distinct rows, unreadable ones included. */
   readonly distinctRows: number;
-  /** Rows that repeat the id of an earlier one. */
-  readonly repeatedRows?: number | undefined;
   readonly rowsWithoutId: number;
   /** The hub's total on the first page, and on the last; null: it sent none. */
   readonly totalAtStart: number | null;
   readonly totalAtEnd: number | null;
-}
-
-/** How a scan ended, as the hub and the source tell it. */
-export interface EndedScan extends Pick<ScanEvidence, 'totalAtStart' | 'totalAtEnd'> {
-  readonly reason: string;
-  readonly paging: string;
-  readonly rows: number;
-  /** Nothing of this parent could be read. This proves nothing about its rows, and says nothing about other parents. */
-  readonly isUnread?: boolean | undefined;
-  /** The number of distinct rows that the hub's totals count, if these are not the rows of the pages. */
-  readonly distinctRows?: number | undefined;
-}
-
-/** What an ended scan proves. `counted`: how many distinct rows its pages have, and how many of these have no id. */
-export function evidenceOf(
-  scope: string,
-  end: EndedScan,
-  counted: Pick<ScanEvidence, 'distinctRows' | 'rowsWithoutId'>,
-): ScanEvidence {
-  const { totalAtStart, totalAtEnd } = end;
-  const distinctRows = end.distinctRows ?? counted.distinctRows;
-  return {
-    ...counted,
-    scope,
-    ending: endingOf(end),
-    byOffset: end.paging === 'offset',
-    isComposed: end.distinctRows !== undefined,
-    distinctRows,
-    repeatedRows: Math.max(0, end.rows - distinctRows),
-    totalAtStart,
-    totalAtEnd,
-  };
-}
-
-function endingOf({ reason, isUnread }: EndedScan): ScanEvidence['ending'] {
-  if (isUnread === true) return 'unread';
-  return reason === 'missing-list' ? 'no-list' : reason === 'repeated-page' ? 'repeated' : 'proper';
 }
 
 /** How many rows came, without the repeated ones, and how many the hub counts. */
@@ -102,36 +64,39 @@ export const MISSES_NEEDED = 2;
 /** An offset scan skips the same rows again where rows before them come and go. */
 const MISSES_NEEDED_BY_OFFSET = 3;
 
-const INCONCLUSIVE = {
-  'no-list': 'a response had no list',
-  repeated: 'the hub keeps returning the same page',
-  unread: 'the hub does not find what the rows belong to (a class, an afterschool, a student), or refuses it',
-} as const;
+/** By the reason why a scan ended; every other reason is the hub's own sign that it has no more rows. */
+const INCONCLUSIVE: Readonly<Record<string, string>> = {
+  'missing-list': 'a response had no list',
+  'repeated-page': 'the hub keeps returning the same page',
+};
+const UNREAD =
+  'the hub does not find what the rows belong to (a class, an afterschool, a student), or refuses it';
 
 /** What a scan proves about the rows of its scope that it did not bring, whatever the paging. */
 export function verdictOn(scan: ScanEvidence): ScopeVerdict {
-  const { ending, rowsWithoutId, byOffset } = scan;
-  if (ending !== 'proper')
-    return { kind: 'inconclusive', why: INCONCLUSIVE[ending], isUnread: ending === 'unread' };
+  const { isUnread = false, isComposed = false, rowsWithoutId } = scan;
+  const inconclusive = isUnread ? UNREAD : INCONCLUSIVE[scan.reason];
+  if (inconclusive !== undefined) return { kind: 'inconclusive', why: inconclusive, isUnread };
   const shortfall = shortfallOf(scan);
-  if (shortfall !== null) return { kind: 'short', shortfall, isComposed: scan.isComposed };
+  if (shortfall !== null) return { kind: 'short', shortfall, isComposed };
   const nameless = countOf(rowsWithoutId, 'row has', 'rows have');
   if (rowsWithoutId > 0) return { kind: 'nameless', why: `${nameless} no readable sourcedId` };
-  const missesNeeded = byOffset && !hasAgreed(scan) ? MISSES_NEEDED_BY_OFFSET : MISSES_NEEDED;
+  const missesNeeded = scan.paging === 'offset' && !hasAgreed(scan) ? MISSES_NEEDED_BY_OFFSET : MISSES_NEEDED;
   return { kind: 'complete', missesNeeded };
 }
 
-type Counted = Pick<ScanEvidence, 'distinctRows' | 'repeatedRows' | 'totalAtStart' | 'totalAtEnd'>;
+type Counted = Pick<ScanEvidence, 'distinctRows' | 'totalAtStart' | 'totalAtEnd'>;
 
 /**
  * By how much a scan stays below the lower of the hub's two totals; null if it does not. A total that is missing, 0, or below what
  * came says nothing.
  */
-export function shortfallOf(scan: Counted): Shortfall | null {
+export function shortfallOf(scan: Counted & Pick<ScanEvidence, 'rows'>): Shortfall | null {
   const said = saidTotals(scan);
   const total = Math.min(...said);
-  const { distinctRows: rows, repeatedRows: repeated = 0 } = scan;
-  return said.length > 0 && rows < total ? { rows, total, repeated } : null;
+  const { distinctRows } = scan;
+  if (said.length === 0 || distinctRows >= total) return null;
+  return { rows: distinctRows, total, repeated: Math.max(0, scan.rows - distinctRows) };
 }
 
 /** Whether the rows that came are as many as the hub's totals say, which may differ while rows come and go. */

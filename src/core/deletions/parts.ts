@@ -109,17 +109,3 @@ function partOf(school: string | null, collections: readonly PartRows[]): Part {
 function largestFirst(one: Part, other: Part): number {
   return other.rows - one.rows || (one.digest < other.digest ? -1 : 1);
 }
-
-/** Which keys of a list are chosen, one bit for each key, in base64: short, however long the list is. */
-export function bitsOf(list: readonly string[], chosen: ReadonlySet<string>): string {
-  const bits = Buffer.alloc(Math.ceil(list.length / 8));
-  for (const [at, key] of list.entries())
-    if (chosen.has(key)) bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7));
-  return bits.toString('base64');
-}
-
-/** The keys that {@link bitsOf} has chosen. */
-export function chosenOf(list: readonly string[], base64: string): string[] {
-  const bits = Buffer.from(base64, 'base64');
-  return list.filter((_, at) => ((bits[at >> 3] ?? 0) & (1 << (at & 7))) !== 0);
-}

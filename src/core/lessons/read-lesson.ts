@@ -2,7 +2,7 @@ import { isBlank, MISFIT, readBoolean } from '../rows/field-readers.ts';
 import { isJsonObject, isRawJson } from '../rows/raw-json.ts';
 import { parseDate, parseTimestamp } from '../rows/timestamps.ts';
 import { unreadableLessons } from './lesson-page.ts';
-import { createZoneClock, type ZoneClock } from './zone-clock.ts';
+import { zoneClock, type ZoneClock } from '../zone-clock.ts';
 
 /** The parts of a lesson that Rollcall reads. */
 export type LessonPart = 'id' | 'title' | 'start' | 'end' | 'class' | 'teachers' | 'rooms' | 'cancelled';
@@ -46,7 +46,7 @@ export function createLessonReader(options: {
   readonly timeZone: string;
 }): (lessons: readonly unknown[]) => DecodedLesson[] {
   const { fields } = options;
-  const zone = createZoneClock(options.timeZone);
+  const zone = zoneClock(options.timeZone);
   const entries = Object.entries(fields) as [LessonPart, string][];
   const paths = new Map(entries.map(([part, name]) => [part, name.split('.')]));
   const find = (lesson: unknown, part: LessonPart): unknown => valueAt(lesson, paths.get(part) ?? []);

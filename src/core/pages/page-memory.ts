@@ -102,7 +102,7 @@ export class PageMemory {
     const entry = this.#pages.get(cursor);
     if (entry === undefined || digestOf(text) !== entry.page.digest) return null;
     if (!this.#hasSeed(entry.page))
-      entry.page = { ...entry.page, keys: Fingerprints.of(idsIn(), this.#seed) };
+      entry.page = { ...entry.page, keys: new Fingerprints(idsIn(), this.#seed) };
     return entry.page;
   }
 
@@ -139,7 +139,7 @@ export class PageMemory {
       ...fingerprint,
       rows: ids.length,
       lastId,
-      keys: Fingerprints.of(ids, this.#seed),
+      keys: new Fingerprints(ids, this.#seed),
     };
     this.#pages.set(cursor, { page, confirmedAt: this.#version });
     this.#bytes += bytes;

@@ -5,9 +5,7 @@ import { canonicalText } from './json-text.ts';
 /**
  * Replaces a value with a keyed pseudonym. A text becomes its HMAC-SHA256 in hex. A reference keeps its `type`, gets
  * a pseudonym as `sourcedId`, and loses the rest, including `href`. An array is treated element by element. Any other
- * value becomes the HMAC of its canonical JSON text. Under the same key, equal values have equal pseudonyms. Rows are
- * masked in row-reader.ts; rejected rows and lessons are masked by {@link createMask}. Fields are dropped in the same
- * places.
+ * value becomes the HMAC of its canonical JSON text. Under the same key, equal values have equal pseudonyms.
  */
 export function pseudonymise(value: unknown, key: string): unknown {
   if (value === null) return null;

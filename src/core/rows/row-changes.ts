@@ -30,30 +30,31 @@ export type Change =
     }
   | { readonly area: 'rejects'; readonly key: string; readonly kind: 'deleted' };
 
+/** What became of rows: the numbers of a page, and those of a sync that are the sums of its pages. */
 export type PageTally = ReturnType<typeof noRows>;
 
-function noRows() {
+export function noRows() {
   return {
     /** Rows that the hub lists. An identical repetition of a row does not count. */
-    seen: 0,
-    unchanged: 0,
-    created: 0,
-    updated: 0,
-    rejected: 0,
+    rowsSeen: 0,
+    rowsUnchanged: 0,
+    rowsCreated: 0,
+    rowsUpdated: 0,
+    rowsRejected: 0,
     /** Rejected rows without an id. Each of them could be any of the rows that seem to be missing. */
-    withoutId: 0,
+    rowsWithoutId: 0,
     /** Rows older than a record that was published after their request was sent. */
-    stale: 0,
-    /** Rows that were already over when Rollcall first saw them: they are not taken in. */
-    over: 0,
+    rowsStale: 0,
+    /** Rows that were already over when Rollcall first saw them. They are left to the next full sync. */
+    rowsOver: 0,
     /** Rows, readable or not, that the hub lists again with different content. The first occurrence counts. */
-    repeated: 0,
+    rowsRepeated: 0,
   };
 }
 
 /** The tally of a page without any change. */
 export function unchangedRows(rows: number): PageTally {
-  return { ...noRows(), seen: rows, unchanged: rows };
+  return { ...noRows(), rowsSeen: rows, rowsUnchanged: rows };
 }
 
 /**
@@ -93,35 +94,35 @@ export function findRowChanges(
     if (key !== null && (seenHere.has(key) || known.seenBefore(key))) {
       // Overlapping pages contain a row twice.
       if (changed === null) continue;
-      tally.seen += 1;
-      tally.repeated += 1;
+      tally.rowsSeen += 1;
+      tally.rowsRepeated += 1;
       continue;
     }
     if (key !== null) seenHere.add(key);
-    tally.seen += 1;
+    tally.rowsSeen += 1;
     const isStale = known.stale(key ?? rejectKey);
     if (isReject) {
-      tally.rejected += 1;
-      if (key === null) tally.withoutId += 1;
+      tally.rowsRejected += 1;
+      if (key === null) tally.rowsWithoutId += 1;
       const isAgain = !isStale && known.republication?.(rejectKey) === true;
       const kind = changed ?? (isAgain ? 'updated' : null);
       if (kind !== null && !isStale) known.note({ area: 'rejects', key: rejectKey, kind, reject: decoded });
       continue;
     }
     if (changed === 'created' && known.isOver?.(decoded) === true) {
-      tally.over += 1;
+      tally.rowsOver += 1;
       continue;
     }
     const isAgain = key !== null && !isStale && known.republication?.(key) === true;
     const kind = changed ?? (isAgain ? 'updated' : null);
     if (key === null || (kind !== null && isStale)) {
-      tally.stale += 1;
+      tally.rowsStale += 1;
       continue;
     }
     if (kind === null) {
-      tally.unchanged += 1;
+      tally.rowsUnchanged += 1;
     } else {
-      tally[kind] += 1;
+      tally[kind === 'created' ? 'rowsCreated' : 'rowsUpdated'] += 1;
       known.note({ area: 'rows', key, kind, row: decoded });
     }
     const wasReject = !isStale && known.reject(rejectKey) !== null;

@@ -12,7 +12,7 @@ import {
   type ReadNotes,
 } from './field-readers.ts';
 import { MAPPING_VERSION, mappingIdOf, OWN_FIELDS, type StrictField } from './mapping-rules.ts';
-import { pseudonymise } from './pseudonymise.ts';
+import { createMask } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import { createRawRow } from './raw-row.ts';
 import type { DecodedRow, RowReader } from './decoded-row.ts';
@@ -38,14 +38,11 @@ export interface RowReaderOptions extends Partial<RowMapping> {
   readonly maxRecordBytes?: number | undefined;
 }
 
-/** What happens to a field of the row. A field that is in no list, and not in the schema, has no rule. */
+/** What happens to a field of the row that the schema has. */
 interface FieldRule {
-  /** Null for a field that the schema does not have. */
-  readonly read: FieldReader | null;
+  readonly read: FieldReader;
   /** A later version has added it to the schema: it stays among the additional fields, too. */
   readonly isAdded: boolean;
-  readonly drop: boolean;
-  readonly mask: boolean;
   readonly strict: StrictField | null;
 }
 
@@ -62,8 +59,7 @@ const NONE: readonly AdditionalField[] = [];
  * Compiles the decoder of a collection's rows (contract, "Values" and "Re-stamps"; design, "What counts as a
  * change"). It takes rows from `parseLossless` and does not change them, but values may share parts with them.
  *
- * Throws if the key for pseudonyms is missing, or if the mapping concerns fields that must stay readable. (The
- * configuration refuses both.)
+ * Throws if the key for pseudonyms is missing, which the configuration refuses.
  */
 export function createRowReader(options: RowReaderOptions): RowReader {
   const { schema, strictFields = [], pseudonymiseKey = '' } = options;
@@ -72,25 +68,25 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const notes: ReadNotes = { lossy: false, bytesAtMost: 0 };
   const own = [...OWN_FIELDS].filter(([name]) => schema.fields.some((field) => field.name === name));
   const hubSchema = { ...schema, fields: schema.fields.filter(({ name }) => !OWN_FIELDS.has(name)) };
-  const rules = compileRules({ ...options, schema: hubSchema }, { mapping, notes });
-  const fill = createFill(rules, { pseudonymiseKey, notes });
+  const known = new Set(
+    hubSchema.fields.flatMap(({ name, since }) =>
+      name === 'additionalFields' || since !== undefined ? [] : name,
+    ),
+  );
+  const mask = createMask({ ...mapping, pseudonymiseKey });
+  const fill = createFill(hubSchema, { known, strictFields, notes });
   const template = emptyRecord(schema.fields);
   const contentHash = createContentHash(hubSchema, mapping);
   const reject = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes });
   const rejectMapped = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes, isMapped: true });
   const encodeShared = intoOneBuffer(createWriter(schema.fields));
   const rawRow = createRawRow(hubSchema);
-  const known = new Set(
-    hubSchema.fields.flatMap(({ name, since }) =>
-      name === 'additionalFields' || since !== undefined ? [] : name,
-    ),
-  );
 
   function read(row: unknown): DecodedRow {
     if (!isJsonObject(row)) return reject(row, { sourcedId: null, reason: 'the row is not an object' });
     const draft: Draft = { value: { ...template }, additional: null, problems: null };
     notes.bytesAtMost = schema.fields.length * SCALAR_BYTES_AT_MOST;
-    fill(draft, row);
+    fill(draft, mask(row));
     const { value, additional } = draft;
     const problems = problemsOf(draft, { source: row, strictFields });
     const sourcedId = readableId(value);
@@ -141,23 +137,29 @@ function studentOf({ student }: Readonly<Record<string, unknown>>): string | nul
 
 /** Returns the function that types a row's fields, field by field, into a draft. */
 function createFill(
-  rules: ReturnType<typeof compileRules>,
-  { pseudonymiseKey, notes }: { pseudonymiseKey: string; notes: ReadNotes },
+  schema: AvroRecord,
+  options: { known: ReadonlySet<string>; strictFields: readonly StrictField[]; notes: ReadNotes },
 ): (draft: Draft, source: Readonly<Record<string, unknown>>) => void {
+  const { known, strictFields, notes } = options;
+  const strict = new Map(strictFields.map((field) => [field.name, field]));
+  const rules = new Map(
+    [...compileFieldReaders(schema, notes)].map(([name, read]): [string, FieldRule] => [
+      name,
+      { read, isAdded: !known.has(name), strict: strict.get(name) ?? null },
+    ]),
+  );
   return function fill(draft: Draft, source: Readonly<Record<string, unknown>>): void {
     for (const name in source) {
-      let raw = source[name];
+      const raw = source[name];
       if (raw === null || raw === undefined) continue;
       const rule = rules.get(name);
       if (rule === undefined) {
         (draft.additional ??= []).push({ name, raw, known: false });
         continue;
       }
-      if (rule.drop) continue;
-      if (rule.mask) raw = pseudonymise(raw, pseudonymiseKey);
       if (rule.strict?.emptyIsNull === true && (raw === '' || isNoTime(raw))) continue;
       notes.lossy = false;
-      const typed = rule.read === null ? MISFIT : rule.read(raw);
+      const typed = rule.read(raw);
       if (typed !== MISFIT) {
         draft.value[name] = typed;
         if (!notes.lossy && !rule.isAdded) continue;
@@ -165,7 +167,7 @@ function createFill(
         (draft.problems ??= []).push(`\`${name}\` cannot be read as ${rule.strict.shape}`);
         continue;
       }
-      (draft.additional ??= []).push({ name, raw, known: rule.read !== null && !rule.isAdded });
+      (draft.additional ??= []).push({ name, raw, known: !rule.isAdded });
     }
     if (draft.additional === null) return;
     const text = additionalText(draft.additional);
@@ -197,29 +199,4 @@ function problemsOf(
 function mappingOf(options: RowReaderOptions): RowMapping {
   const { mappingVersion = MAPPING_VERSION, drop = [], pseudonymise = [], ignore = [] } = options;
   return { mappingVersion, drop, pseudonymise, ignore };
-}
-
-function compileRules(
-  options: RowReaderOptions,
-  compiled: { mapping: RowMapping; notes: ReadNotes },
-): Map<string, FieldRule> {
-  const { mapping, notes } = compiled;
-  const readers = compileFieldReaders(options.schema, notes);
-  const strict = new Map((options.strictFields ?? []).map((field) => [field.name, field]));
-  const names = new Set([...readers.keys(), ...mapping.drop, ...mapping.pseudonymise]);
-  const added = new Set(
-    options.schema.fields.flatMap(({ name, since }) => (since === undefined ? [] : name)),
-  );
-  return new Map(
-    [...names].map((name) => [
-      name,
-      {
-        read: readers.get(name) ?? null,
-        isAdded: added.has(name),
-        drop: mapping.drop.includes(name),
-        mask: mapping.pseudonymise.includes(name),
-        strict: strict.get(name) ?? null,
-      },
-    ]),
-  );
 }

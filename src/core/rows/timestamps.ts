@@ -1,3 +1,4 @@
+import { DAY_MS } from '../zone-clock.ts';
 import { isJsonObject } from './raw-json.ts';
 
 /**
@@ -6,7 +7,6 @@ import { isJsonObject } from './raw-json.ts';
  * means "no value" in .NET. A text that they read otherwise than before changes the hashes of rows: see `MAPPING_VERSION`.
  */
 
-export const DAY_MS = 86_400_000;
 /** 0001-01-01 */
 const NO_DAY = -719_162;
 const NO_TIME_MS = NO_DAY * DAY_MS;

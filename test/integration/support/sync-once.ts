@@ -38,7 +38,7 @@ export function syncOnce(
 function together(first: SyncResult, confirmed: SyncResult): SyncResult {
   const { stats } = first;
   const rowsRemoved = stats.rowsRemoved + confirmed.stats.rowsRemoved;
-  return { ...confirmed, stats: { ...stats, rowsRemoved, rowsOnHold: confirmed.stats.rowsOnHold } };
+  return { ...confirmed, stats: { ...stats, rowsRemoved } };
 }
 
 export interface SyncOutcome {

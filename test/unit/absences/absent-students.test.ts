@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { absentEntryOf, encodeAbsent } from '../../../src/core/absences/current-absence.ts';
-import { createZoneClock } from '../../../src/core/lessons/zone-clock.ts';
+import { zoneClock } from '../../../src/core/zone-clock.ts';
 import { absentStudents } from '../../../src/absences/absence-index.ts';
 import type { IndexEntry } from '../../../src/state/index-store.ts';
 
@@ -20,7 +20,6 @@ test('a student whose absence ends on the last day of 9999 is absent in every ti
           yield [['a-1', value]];
         },
       };
-      const dateAt = (ms: number) => createZoneClock(zone).dateAt(ms);
-      expect([...(await absentStudents(index, week, dateAt))]).toEqual(absent);
+      expect([...(await absentStudents(index, week, zoneClock(zone).dateAt))]).toEqual(absent);
     }
 });

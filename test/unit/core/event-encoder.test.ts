@@ -49,8 +49,3 @@ test('an absence made of the body of its version has the bytes of the absence en
     }),
   );
 });
-
-test('a schema of events is refused if its two versions do not follow one another', () => {
-  const fields = changes.fields.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  expect(() => createEventEncoder({ ...changes, fields })).toThrow('one after the other');
-});

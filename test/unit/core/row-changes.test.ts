@@ -35,7 +35,10 @@ function decide(page: string, known: string): string {
       else areas[change.area].set(change.key, (change.area === 'rows' ? change.row : change.reject).hash);
     },
   });
-  const counts = Object.entries(tally).flatMap(([name, count]) => (count > 0 ? `${name} ${count}` : []));
+  const counted = Object.entries(tally).filter(([, count]) => count > 0);
+  const counts = counted.map(
+    ([name, count]) => `${name.replace(/^rows./, (of) => of.slice(4).toLowerCase())} ${count}`,
+  );
   return `${changes.join(', ')}; ${counts.join(', ')}`;
 }
 

@@ -6,7 +6,7 @@ import {
   type Absence,
   type Lesson,
 } from '../../../examples/absence-lessons/absence-lessons.ts';
-import { createZoneClock } from '../../../src/core/lessons/zone-clock.ts';
+import { zoneClock } from '../../../src/core/zone-clock.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
 
 const ZONE = 'Europe/Oslo';
@@ -135,7 +135,7 @@ describe('keys of schedules', () => {
           // any lesson that overlaps the absence
           const start = from - long + 1 + (at % (span + long - 1));
           const lesson = { id: 'l', start, end: start + long, classes: null };
-          const clock = createZoneClock(zone);
+          const clock = zoneClock(zone);
           const keys = scheduleKeys(absence, zone, HELD);
           expect(lessonsOf(absence, [{ lessons: [lesson] }])).toEqual([lesson]);
           expect(keys).toContain(compositeKey(id, clock.dateAt(start)));

@@ -4,7 +4,7 @@ import { PageMemory } from '../../../src/core/pages/page-memory.ts';
 import { Fingerprints, SeenKeys } from '../../../src/core/seen-keys.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
-import { markAllSeen } from '../../../src/table/active-sync.ts';
+import { RunningSyncs } from '../../../src/table/running-syncs.ts';
 import { madeSync } from './support/made-collection.ts';
 import { MadeHub } from './support/made-hub.ts';
 
@@ -102,9 +102,11 @@ test('a page with a row that an earlier page had is not taken unread, and marks 
   const seen = new SeenKeys(5);
   seen.add('b');
   const sync = madeSync('FULL', { seen });
-  expect(markAllSeen([sync], sync, Fingerprints.of(['a', 'b'], 5))).toBe(false);
-  expect(markAllSeen([sync], sync, Fingerprints.of(['c'], 6))).toBe(false);
+  const running = new RunningSyncs();
+  running.begin(sync);
+  expect(running.markAllSeen(sync, new Fingerprints(['a', 'b'], 5))).toBe(false);
+  expect(running.markAllSeen(sync, new Fingerprints(['c'], 6))).toBe(false);
   expect(seen.size).toBe(1);
-  expect(markAllSeen([sync], sync, Fingerprints.of(['c', 'd'], 5))).toBe(true);
+  expect(running.markAllSeen(sync, new Fingerprints(['c', 'd'], 5))).toBe(true);
   expect(seen.size).toBe(3);
 });

@@ -31,16 +31,16 @@ it('when rows came back, the list gets the id of the transaction, and an older c
   const { memory, deletions } = await opened('full-1');
   expect(await namedBy(deletions, 'tx-2')).toBe('tx-2');
   const after = await open(memory, 'tx-2');
-  expect([...(after.keys ?? [])].map(([key]) => key)).toEqual(['b']);
+  expect([...(after.missing?.keys ?? [])].map(([key]) => key)).toEqual(['b']);
   await memory.setMissing('users', remembered);
-  expect((await open(memory, 'tx-2')).keys).toBeNull();
+  expect((await open(memory, 'tx-2')).missing).toBeNull();
 });
 
 it('a failed commit loses no missing row from the list, and lists no row again that came back', async () => {
   const { memory, deletions } = await opened('full-1');
   await deletions.beforeCommit('tx-2', null);
   const after = await open(memory, 'full-1');
-  expect([...(after.keys ?? [])].map(([key]) => key)).toEqual(['b']);
+  expect([...(after.missing?.keys ?? [])].map(([key]) => key)).toEqual(['b']);
   after.noteSeen(['b']);
   expect(await namedBy(after, 'tx-3')).toBe('tx-3');
 });
@@ -49,7 +49,7 @@ it('rows that came back do not rename the list while the log names a sync whose 
   const { deletions } = await opened('full-1');
   await deletions.afterCommit(naming('full-2'), null);
   expect(await namedBy(deletions, 'tx-2')).toBe('full-2');
-  expect([...(deletions.keys ?? [])].map(([key]) => key)).toEqual(['b']);
+  expect([...(deletions.missing?.keys ?? [])].map(([key]) => key)).toEqual(['b']);
 });
 
 it('a row that comes back during a commit is not taken for missing afterwards', async () => {
@@ -68,5 +68,5 @@ it('a list that Redis lost stays void when a backup brings it back', async () =>
   await deletions.afterCommit(naming('tx-2'), null);
   expect(await namedBy(deletions, 'tx-3')).toBe('tx-2');
   await memory.setMissing('users', remembered);
-  expect((await open(memory, 'tx-2')).keys).toBeNull();
+  expect((await open(memory, 'tx-2')).missing).toBeNull();
 });

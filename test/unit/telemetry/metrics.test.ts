@@ -2,6 +2,7 @@ import perfHooks from 'node:perf_hooks';
 import { Registry, register } from 'prom-client';
 import { expect, it, vi } from 'vitest';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
+import { unchangedRows } from '../../../src/core/rows/row-changes.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
 import { COLLECTIONS } from '../../../src/model/collections.ts';
@@ -11,12 +12,20 @@ import { boardOf, caughtUp, loaded, syncEnded, onHoldIn } from './support/board-
 const START_MS = 1_700_000_000_000;
 const stats = newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: START_MS });
 
-const TALLY = { unchanged: 5, created: 2, updated: 1, rejected: 1, stale: 1, repeated: 2, over: 3 };
 const PAGE: PipelineEvent = {
   type: 'sync-page',
   collection: 'users',
   stats,
-  tally: { ...TALLY, seen: 15, withoutId: 0 },
+  tally: {
+    ...unchangedRows(5),
+    rowsSeen: 15,
+    rowsCreated: 2,
+    rowsUpdated: 1,
+    rowsRejected: 1,
+    rowsStale: 1,
+    rowsRepeated: 2,
+    rowsOver: 3,
+  },
   rows: 3,
 };
 const ENDED = syncEnded({

@@ -5,6 +5,7 @@ import type { SyncMode } from '../../../src/model/progress.ts';
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import { heardOf } from '../../../src/core/health/tenant-status.ts';
 import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
+import { unchangedRows } from '../../../src/core/rows/row-changes.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
 import { Board } from '../../../src/telemetry/board.ts';
@@ -123,12 +124,11 @@ const rowsOnHold = (rows: number, onHoldSinceMs: number | null) =>
   syncEnded({ ...sync('FULL'), progress: onHoldIn('users', rows, { nowMs: START_MS, onHoldSinceMs }) });
 const starts = (mode: SyncMode) => ({ type: 'sync-started', collection: 'users', mode }) as const;
 const waits = { type: 'full-sync-waits', collection: 'users' } as const;
-const NONE = { stale: 0, over: 0, repeated: 0, rejected: 0, withoutId: 0 };
 const page: PipelineEvent = {
   type: 'sync-page',
   collection: 'users',
   stats: Object.assign(sync('FULL').stats, { rowsSeen: 4, totalAtStart: 20 }),
-  tally: { ...NONE, seen: 4, unchanged: 1, created: 2, updated: 1 },
+  tally: { ...unchangedRows(1), rowsSeen: 4, rowsCreated: 2, rowsUpdated: 1 },
   rows: 12,
 };
 const running = /"running":\{"mode":"FULL",[^}]*"seen":4,"expected":20\}/;

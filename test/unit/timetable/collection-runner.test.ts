@@ -62,7 +62,7 @@ const alone = async (...results: (SyncResult | ReplacedSync | Error)[]) => {
 
 it('an incremental sync of too many rows becomes a full one', async () => {
   const stats = statsOf('INCREMENTAL', 3);
-  const oversized = { kind: 'becomes-full', because: 'oversized', stats } as const;
+  const oversized = { kind: 'becomes-full', why: 'oversized', stats } as const;
   const { syncs, modes } = await alone(oversized, complete('FULL', 4));
   expect((await syncs.withFollowUps('INCREMENTAL', { signal })).stats.rowsCreated).toBe(4);
   expect(modes).toEqual(['INCREMENTAL', 'FULL']);
@@ -92,9 +92,9 @@ it.each([AWAY, ...[302, 304, 402, 406, 409, 413, 451].map(refusedWith)])(
 );
 
 it('an incremental sync that is short becomes a full one', async () => {
-  const way = { scope: '', ending: 'proper', byOffset: false, isComposed: false } as const;
-  const scan: ScanEvidence = { ...way, distinctRows: 2, rowsWithoutId: 0, totalAtStart: 3, totalAtEnd: 3 };
-  const short = { kind: 'becomes-full', because: 'short', stats: statsOf('INCREMENTAL') } as const;
+  const way = { scope: '', reason: 'no-next-link', paging: 'keyset', rowsWithoutId: 0 };
+  const scan: ScanEvidence = { ...way, rows: 2, distinctRows: 2, totalAtStart: 3, totalAtEnd: 3 };
+  const short = { kind: 'becomes-full', why: 'short', stats: statsOf('INCREMENTAL') } as const;
   const { syncs, modes, findings } = await alone(short);
   const isShort = (given: Partial<ScanEvidence> = {}) => findings.isShortIncremental({ ...scan, ...given });
   expect(isShort()).toBe(true);
@@ -213,7 +213,7 @@ it('a confirming sync of earlier answers for a pull only until another full sync
   hub.nowMs += 300_000;
   const stop = new AbortController();
   const loop = runner.loop(stop.signal);
-  await vi.waitFor(() => expect(own.deletions.confirmingSync).toBeNull(), 10_000);
+  await vi.waitFor(() => expect(own.deletions.missing?.confirmAtMs).toBeNull(), 10_000);
   stop.abort();
   await loop;
   const confirm = () => runner.once('FULL', { confirming: true, signal });

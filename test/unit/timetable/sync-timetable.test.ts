@@ -39,7 +39,7 @@ it.each([
       committed: { isMappingNew, completeSinceMs: LAST_FULL_MS },
     },
     findings: new HubFindings(),
-    deletions: { confirmingSync: null, isForeign: false },
+    deletions: { missing: null, isForeign: false },
     source: { changes },
   } as unknown as MirroredCollection);
   expect(timetable.next()).toMatchObject(expected);

@@ -6,8 +6,8 @@ import {
   type ScanEvidence,
 } from '../../../../src/core/deletions/evidence.ts';
 
-const way = { scope: '', ending: 'proper', byOffset: false, isComposed: false } as const;
-const counts = { distinctRows: 250, rowsWithoutId: 0, totalAtStart: 250, totalAtEnd: 250 };
+const way = { scope: '', reason: 'no-next-link', paging: 'keyset' };
+const counts = { rows: 250, distinctRows: 250, rowsWithoutId: 0, totalAtStart: 250, totalAtEnd: 250 };
 const GIVEN: ScanEvidence = { ...way, ...counts };
 const noTotal = { totalAtStart: null, totalAtEnd: null };
 const zero = { totalAtStart: 0, totalAtEnd: 0 };
@@ -21,12 +21,12 @@ it.each<[string, Partial<ScanEvidence>, string]>([
   ['has a total below what came', { totalAtStart: 20, totalAtEnd: 20 }, 'complete'],
   ['is empty: it misses all', { distinctRows: 0, ...zero }, 'complete'],
   ['stays below the lower total', { distinctRows: 190, totalAtEnd: 251 }, 'short'],
-  ['stays below it by offset', { byOffset: true, distinctRows: 190, totalAtEnd: 251 }, 'short'],
+  ['stays below it by offset', { paging: 'offset', distinctRows: 190, totalAtEnd: 251 }, 'short'],
   ['is empty where the hub counts rows', { distinctRows: 0 }, 'short'],
   ['has a row without a readable id', { rowsWithoutId: 1 }, 'nameless'],
-  ['has an answer without a list', { ending: 'no-list' }, 'inconclusive'],
-  ['has an answer twice', { ending: 'repeated' }, 'inconclusive'],
-  ['has an answer that was not read', { ending: 'unread' }, 'inconclusive'],
+  ['has an answer without a list', { reason: 'missing-list' }, 'inconclusive'],
+  ['has an answer twice', { reason: 'repeated-page' }, 'inconclusive'],
+  ['has an answer that was not read', { isUnread: true }, 'inconclusive'],
 ])('a full sync that %s, %o, is %s for its scope', (_name, given, kind) => {
   const verdict = verdictOn({ ...GIVEN, ...given });
   expect(verdict.kind).toBe(kind);
@@ -34,7 +34,7 @@ it.each<[string, Partial<ScanEvidence>, string]>([
 });
 
 it('a short scan says how many of the counted rows came, and how many came twice', () => {
-  const short = verdictOn({ ...GIVEN, distinctRows: 190, repeatedRows: 2, totalAtEnd: 251 });
+  const short = verdictOn({ ...GIVEN, rows: 192, distinctRows: 190, totalAtEnd: 251 });
   const shortfall = { rows: 190, total: 250, repeated: 2 };
   expect(short).toEqual({ kind: 'short', shortfall, isComposed: false });
   expect(explainShort(shortfall)).toBe('190 of 250 rows came; 2 rows came twice');
@@ -47,7 +47,7 @@ it('a full sync by offset needs three misses where no total agreed', () => {
     [{ totalAtStart: null }, 3],
     [{ distinctRows: 251 }, 3],
   ] as const)
-    expect(verdictOn({ ...GIVEN, byOffset: true, ...given })).toEqual({ kind: 'complete', missesNeeded });
+    expect(verdictOn({ ...GIVEN, paging: 'offset', ...given })).toEqual({ kind: 'complete', missesNeeded });
   const totals = { totalAtStart: 255, totalAtEnd: 245 };
   expect([250, 256].map((distinctRows) => hasAgreed({ distinctRows, ...totals }))).toEqual([true, false]);
 });

@@ -1,12 +1,5 @@
-import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  bitsOf,
-  chosenOf,
-  needsReason,
-  partsOf,
-  type Schools,
-} from '../../../../src/core/deletions/parts.ts';
+import { needsReason, partsOf, type Schools } from '../../../../src/core/deletions/parts.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 
 const rowsOf = (school: string, count: number, name = 'row'): string[] =>
@@ -109,14 +102,4 @@ it('a part needs a reason if it has 90 % or more of the rows of a collection', (
   expect([needs(44), needs(45)]).toEqual([[false], [true]]);
   const school = partsOf([listed('users', rowsOf('a', 220))], ESTATE);
   expect(school.map((part) => needsReason(part))).toEqual([false]);
-});
-
-it('the bits of a part name exactly its keys among all that wait', () => {
-  const lists = fc.uniqueArray(fc.string(), { maxLength: 40 });
-  fc.assert(
-    fc.property(lists, fc.infiniteStream(fc.boolean()), (list, choices) => {
-      const chosen = list.filter(() => choices.next().value === true);
-      expect(chosenOf(list, bitsOf(list, new Set(chosen)))).toEqual(chosen);
-    }),
-  );
 });

@@ -4,16 +4,16 @@ import { Verdicts } from '../../../../src/core/deletions/verdicts.ts';
 
 /** The scan of a scope that brought all ten of its rows. */
 function scan(scope: string, given: Partial<ScanEvidence> = {}): ScanEvidence {
-  const way = { ending: 'proper', byOffset: false, isComposed: false } as const;
-  const counts = { distinctRows: 10, rowsWithoutId: 0, totalAtStart: 10, totalAtEnd: 10 };
+  const way = { reason: 'no-next-link', paging: 'keyset' };
+  const counts = { rows: 10, distinctRows: 10, rowsWithoutId: 0, totalAtStart: 10, totalAtEnd: 10 };
   return { scope, ...way, ...counts, ...given };
 }
 
 const whole = scan('whole');
-const short = scan('short', { distinctRows: 8, repeatedRows: 1 });
-const refused = scan('refused', { ending: 'unread' });
+const short = scan('short', { rows: 9, distinctRows: 8 });
+const refused = scan('refused', { isUnread: true });
 const nameless = scan('nameless', { rowsWithoutId: 1 });
-const broken = scan('broken', { ending: 'no-list' });
+const broken = scan('broken', { reason: 'missing-list' });
 
 /** What these scans prove of keys such as `whole|a`; `unread`: scopes that exist and that the sync did not read. */
 function verdictsOf(scans: readonly ScanEvidence[], unread: readonly string[] = []): Verdicts {
@@ -28,7 +28,7 @@ it('a full sync counts for rows of complete scopes, and for rows of scopes that 
 });
 
 it('a row needs three misses only where its own scope was read by offset without a total', () => {
-  const byOffset = scan('byOffset', { byOffset: true, totalAtEnd: null });
+  const byOffset = scan('byOffset', { paging: 'offset', totalAtEnd: null });
   const { missesNeeded } = verdictsOf([whole, byOffset]);
   expect(['byOffset|a', 'whole|a', 'gone|a'].map(missesNeeded)).toEqual([3, 2, 2]);
 });

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../rows/timestamps.ts';
+export const DAY_MS = 86_400_000;
 
 /** Local time in one time zone. */
 export interface ZoneClock {
@@ -6,13 +6,13 @@ export interface ZoneClock {
    * The local date, `YYYY-MM-DD`, at an instant (ms since the epoch). East of Greenwich, the end of 9999 is in the year
    * 10000, which such a date cannot hold: it counts as the last day of 9999.
    */
-  dateAt(ms: number): string;
+  readonly dateAt: (ms: number) => string;
   /**
    * The instant (ms since the epoch) of a local time, which is given in ms as if it were UTC. As in RFC 5545 and
    * Temporal's `compatible`, a time that the clock skips moves later by the length of the jump. If a time occurs
    * twice, the first one counts.
    */
-  instantOf(wallMs: number): number;
+  readonly instantOf: (wallMs: number) => number;
 }
 
 /** In 9999 */
@@ -22,8 +22,17 @@ const BLOCK_MS = 900_000;
 const BLOCKS_KEPT = 4096;
 const LOCAL_LENGTH = 'YYYY-MM-DDThh:mm:ss'.length;
 
+const clocks = new Map<string, ZoneClock>();
+
 /** `timeZone`: IANA name; throws RangeError for an unknown one. */
-export function createZoneClock(timeZone: string): ZoneClock {
+export function zoneClock(timeZone: string): ZoneClock {
+  // It is expensive to create, and remembers offsets.
+  const clock = clocks.get(timeZone) ?? createClock(timeZone);
+  clocks.set(timeZone, clock);
+  return clock;
+}
+
+function createClock(timeZone: string): ZoneClock {
   // Swedish times are written as in ISO 8601, but for years below 1000.
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   const offsets = new Map<number, number>();
