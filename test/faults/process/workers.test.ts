@@ -41,7 +41,7 @@ const ASLEEP_MS = 120_000;
 const STORM = [true, false, true, true, false, true, false, true, false, false];
 
 describe.runIf(IS_FULL)('processes that share tenants', () => {
-  it('move only the tenants that must move, within the time promised', async () => {
+  it('workers that join, leave, die or sleep move only the tenants that must move, in the promised time', async () => {
     await using workers = await Workers.start({
       tenants: TENANTS,
       incrementalEvery: '20s',
@@ -91,7 +91,7 @@ describe.runIf(IS_FULL)('processes that share tenants', () => {
     await workers.expectAllWell();
   });
 
-  it('keep their tenants when the broker that coordinates them is killed', async () => {
+  it('workers keep their tenants when the broker that coordinates their group is killed', async () => {
     // One partition, so that its leader coordinates every group.
     await using kafka = await startOwnKafka({ 'offsets.topic.num.partitions': 1 });
     await using workers = await Workers.start({

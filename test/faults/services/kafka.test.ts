@@ -51,7 +51,7 @@ async function aborted({ topics }: TroubledTenant): Promise<void> {
 }
 
 const FULL_DISK: Fault = {
-  name: 'a full disk of a broker',
+  name: 'the disk of a broker was full',
   async strike(tenant) {
     const [broker] = kafka.services;
     // No file may grow beyond the largest one of the topics (setrlimit(2), RLIMIT_FSIZE), until the broker restarts.
@@ -67,7 +67,7 @@ const FULL_DISK: Fault = {
 
 const FAULTS: readonly Fault[] = [
   {
-    name: 'kill -9 of the broker that got a send or a commit',
+    name: 'the broker of a send or a commit was killed',
     isBrief: true,
     async strike(tenant) {
       for (const { api, when } of MOMENTS) {
@@ -79,7 +79,7 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'kill -9 of all brokers amid a commit',
+    name: 'all brokers were killed amid a commit',
     async strike(tenant) {
       const all = [...kafka.services.keys()];
       await kafka.network.at('endTxn', 'sent', () => all.map(kafka.kill));
@@ -88,7 +88,7 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'kill -9 of Rollcall amid a send or a commit',
+    name: 'Rollcall was killed amid a send or a commit',
     isBrief: true,
     async strike(tenant) {
       for (const { api, when } of MOMENTS) {
@@ -101,7 +101,7 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'a send and a commit during which the broker that got them hung',
+    name: 'the broker of a send and a commit hung',
     async strike(tenant) {
       for (const api of APIS) {
         const broker = await kafka.network.at(api, 'sent', (at) => kafka.services[at]?.kill('SIGSTOP'));
@@ -115,7 +115,7 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'transactions that outlived their time-out, one delayed in its commit and one of a stopped process,',
+    name: 'transactions outlived their time-out',
     async strike(tenant) {
       kafka.network.rewrite('initProducerId', shortenTimeout);
       tenant.child.kill('SIGTERM');
@@ -152,7 +152,7 @@ strikeEach(FAULTS, (strike) => strike({ kafka }));
 
 describe.each(ROUNDS)('round %i', (seed) => {
   it.each(MOMENTS)(
-    'a process stopped when $api is $when commits nothing after another has taken over',
+    'a process paused when a request ($api) was $when commits nothing after another process took over',
     async ({ api, when }) => {
       // So long that only Kafka tells the woken process.
       await using tenant = await troubledTenant({ seed, kafka, kafkaSettings: { session: '1m' } });

@@ -39,7 +39,7 @@ class Readiness implements AsyncDisposable {
 }
 
 it(
-  'rolling restarts of all brokers interrupt a tenant for a minute at most, and lose and double nothing',
+  'rolling restarts of brokers interrupt a tenant for at most a minute, and lose or repeat no change',
   async () => {
     await using kafka = await startOwnKafka();
     await using tenant = await troubledTenant({ seed: 1, kafka, kafkaSettings: { session: '10s' } });

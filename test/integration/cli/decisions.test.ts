@@ -51,7 +51,7 @@ const decided = async () =>
 const listed = async (config = tenant.config) =>
   (await say('deletes list --json', config)).json<{ tenants: [Listed] }>().tenants[0];
 
-it('status says that no process mirrors the tenant before the first run, and within a minute of a kill', async () => {
+it('status says that no process mirrors a tenant, before the first run and soon after a kill', async () => {
   const config = tenant.configWith({ settings: { kafka: { session: '6s' } } });
   await shows(1, 'no process mirrors the tenant', config);
   await using run = startProcess(config, 'run');
@@ -61,7 +61,7 @@ it('status says that no process mirrors the tenant before the first run, and wit
   await shows(1, ': owner: no process mirrors the tenant', config);
 });
 
-it('after a full sync of empty lists, pull, status, page and webhook say that a person must decide', async () => {
+it('when all lists of the hub are empty, pull, status and /status.json ask a person for a decision', async () => {
   await tenant.full(...COLLECTIONS);
   tenant.hub.faults.set('empty-list');
   const pull = await say('pull --full');
@@ -98,7 +98,7 @@ it('after a full sync of empty lists, pull, status, page and webhook say that a 
     expect([name, kinds.get(name)?.map(({ kind }) => kind)]).toEqual([name, ['hold', 'healed']]);
 });
 
-it('deletes approve needs the digest of the current list, and removes only what the hub still lacks', async () => {
+it('"deletes approve" needs the digests of the current list, and removes only rows still missing', async () => {
   const { district, faults } = tenant.hub;
   const gone = [...district.ids('courses')].sort().slice(0, -30);
   const [first = ''] = gone;
@@ -165,7 +165,7 @@ it('deletes approve needs the digest of the current list, and removes only what 
   expect((await say('deletes list')).code).toBe(0);
 });
 
-it('deletes approve is handled by the running process, which continues', async () => {
+it('the running process carries out "deletes approve", and goes on mirroring', async () => {
   for (const id of [...tenant.hub.district.ids('courses')].slice(0, 14))
     tenant.hub.district.remove('courses', id);
   await tenant.full('courses');
@@ -184,7 +184,7 @@ it('deletes approve is handled by the running process, which continues', async (
   expect((await owner.stop()).code).toBe(0);
 });
 
-it('where a hub offers no absences, pull exits with 0, and pull and status say what is not offered', async () => {
+it('if a hub offers no absences, pull exits with 0, and pull and status name what is not offered', async () => {
   await using other = await startTestTenant();
   other.hub.faults.set('not-offered@absence-versions');
   const collections = ['orgs', 'students', 'absence-versions', 'absences', 'absence-changes', 'schedules'];
@@ -199,7 +199,7 @@ it('where a hub offers no absences, pull exits with 0, and pull and status say w
   expect((await shows(0, says, config)).stdout).toMatch(/absence-changes .* not offered/);
 });
 
-it('deletes approve removes nothing while the rows of a collection may be another tenant’s', async () => {
+it('"deletes approve" removes nothing while the hub may show another tenant’s data', async () => {
   await using other = await startTestTenant();
   const { district } = other.hub;
   await other.full(...COLLECTIONS);
@@ -270,7 +270,7 @@ async function recordsOf(courses: readonly string[]): Promise<boolean[][]> {
   return courses.map((id) => records.filter(({ key }) => key === id).map(({ value }) => value !== null));
 }
 
-it('deletes list shows a lost school and leavers of other schools as two parts', async () => {
+it('"deletes list" shows the rows of a lost school and other missing rows as two parts', async () => {
   const { district } = two.hub;
   for (const at of ['lost', 'one', 'two']) putSchool(at);
   await two.full(...COLLECTIONS);
@@ -294,7 +294,7 @@ it('deletes list shows a lost school and leavers of other schools as two parts',
   expect(stdout).toContain('ends the hold by itself');
 });
 
-it('the approval of a lost school removes its rows, and leavers stay on hold until they are back', async () => {
+it('approving the part of a lost school removes its rows, and keeps all other missing rows on hold', async () => {
   const [school, rest] = (await listed(two.config)).parts;
   const approved = await inTwo(`deletes approve ${school?.digest} --json`);
   expect([approved.code, approved.json()]).toMatchObject([3, { isSame: true, waiting: leavers.length }]);
@@ -309,14 +309,14 @@ it('the approval of a lost school removes its rows, and leavers stay on hold unt
   expect((await inTwo('deletes list')).code).toBe(0);
 });
 
-it('after a wrong approval, pull --full publishes the rows again once the hub returns them', async () => {
+it('rows removed by a wrong approval are published again by "pull --full" when the hub returns them', async () => {
   putSchool('lost');
   expect((await inTwo('pull --full')).code).toBe(0);
   expect(await recordsOf(lost)).toEqual(lost.map(() => [true, false, true]));
   expect((await inTwo('verify')).code).toBe(0);
 });
 
-it('an absence whose removal was approved by mistake is deleted with an event, and created again', async () => {
+it('an absence removed by a wrong approval gets an event DELETED, and CREATED when the hub returns it', async () => {
   await using other = await startTestTenant();
   const collections = ['absence-versions', 'absences', 'absence-changes'] as const;
   const config = other.configWith({ collections });

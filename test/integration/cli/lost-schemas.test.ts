@@ -44,7 +44,7 @@ const SCHEMAS = {
   rejects: 'Reject',
 };
 
-it('a registry that lost its schemas gets them again, and what status says makes all records readable', async (context) => {
+it('a registry that lost its schemas gets them again, and commands that status names repair records', async (context) => {
   await using own = Object.assign(await startOwnRegistry(), {
     [Symbol.asyncDispose]: () => own.stop(),
   });

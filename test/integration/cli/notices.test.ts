@@ -16,7 +16,7 @@ interface Notice {
   readonly commands: readonly string[];
 }
 
-it('rows on hold are posted to notify.url without a row, and again when they are back', async () => {
+it('notify.url gets a notice when a hold begins and when the hold ends, without content of rows', async () => {
   await using tenant = await startTestTenant();
   await using receiver = await serve(answer(200));
   await tenant.full(...COLLECTIONS);

@@ -127,7 +127,7 @@ async function expectAgain(collection: string, ends: EndOffsets, keys: Iterable<
 }
 
 describe('by the command itself', () => {
-  it('state rebuild makes a corrupt index equal to the topics, and publishes nothing', async () => {
+  it('"state rebuild" makes a corrupt index equal to the topics, and publishes nothing', async () => {
     const ends = await mirror.ends();
     const corrupt = await spoilIndex();
     const { found } = await verify(config);
@@ -146,7 +146,7 @@ describe('by the command itself', () => {
     expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([users[0]]);
   });
 
-  it('republish publishes the named keys once more, and names those not at the hub', async () => {
+  it('"republish --key" publishes the named keys once more, and names the keys that the hub lacks', async () => {
     const ends = await mirror.ends();
     const named = [users[0] ?? '', users[2] ?? ''];
     const published = await republish(false, 'users', '--key', ...named, 'nobody');
@@ -156,7 +156,7 @@ describe('by the command itself', () => {
     expect(await mirror.differences('users')).toEqual({});
   });
 
-  it('republish puts rows on hold where most of them are gone, and exits with 3', async () => {
+  it('"republish" puts missing rows on hold if most rows of a collection are gone, and exits with 3', async () => {
     const gone = mirror.hub.district.snapshot('categories').slice(1);
     for (const row of gone) mirror.hub.district.remove('categories', idOf(row));
     const ended = await command(false, 'republish', 'categories');
@@ -176,7 +176,7 @@ describe('by the process that runs', () => {
   afterAll(async () => expect((await owner.stop()).code).toBe(0));
 
   it.each([...WAYS, 'absence-changes'])(
-    'republish of %s publishes each of its keys once more, and nothing else',
+    '"republish %s" publishes each key of the collection once more, and nothing else',
     async (collection) => {
       const keys = [...(await mirror.view(collection)).keys()];
       expect(keys.length).toBeGreaterThan(5);
@@ -186,7 +186,7 @@ describe('by the process that runs', () => {
     },
   );
 
-  it('state rebuild and verify --repair mend what differs, with one record a key', async () => {
+  it('"state rebuild" repairs the index, and "verify --repair" each wrong key of topics with one record', async () => {
     await spoilIndex();
     expect((await command(true, 'state', 'rebuild')).code).toBe(0);
     const { kinds, keys } = await harm();
@@ -208,7 +208,7 @@ describe('by the process that runs', () => {
   });
 });
 
-it('verify --repair puts the rows of a mass deletion on hold as a full sync would', async () => {
+it('"verify --repair" puts the rows of a mass deletion on hold, as a full sync does', async () => {
   const record = await rawRecord(mirror.topic('users'), users[0] ?? '');
   const invented = Array.from({ length: users.length * 2 }, (_, at) => ({ ...record, key: `nobody-${at}` }));
   await plant(mirror.topic('users'), invented);
@@ -218,7 +218,7 @@ it('verify --repair puts the rows of a mass deletion on hold as a full sync woul
   });
 });
 
-it('beside an owner and a changing hub, verify reports true differences only, and rebuild loses nothing', async () => {
+it('while an owner mirrors a changing hub, verify finds only true differences and rebuild loses nothing', async () => {
   await using living = await openMirror({
     collections: ['orgs', 'users', 'students', 'classes', 'class-students', 'results', ...ABSENCES],
     hubOptions: { students: 12, startMs: Date.now() },

@@ -4,7 +4,7 @@ import { startProcess } from '../support/running.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
 import { startTestTenant } from './support/test-tenant.ts';
 
-it('a command whose owner is killed asks the next owner, which continues afterwards', async () => {
+it('if the owner that handles a command is killed, the command asks the next owner', async () => {
   await using mirror = await openMirror({
     collections: ['users'],
     hubSettings: { pageSize: 5 },
@@ -47,7 +47,7 @@ it('a command whose owner is killed asks the next owner, which continues afterwa
   expect([ended.code, ended.stdout.includes('OWNERSHIP_LOST')]).toEqual([0, false]);
 });
 
-it('a command refuses to take a tenant over from a process of this machine that it cannot ask', async () => {
+it('without Redis, a command does not take over a tenant that a process on the same machine mirrors', async () => {
   await using tenant = await startTestTenant();
   const config = tenant.configWith({ inMemory: true });
   await using owner = startProcess(config, 'run');

@@ -8,7 +8,7 @@ import { rollcall } from './support/rollcall.ts';
 const CHAINS = ['absence-versions', 'absences', 'absence-changes'];
 const ALL = ['orgs', 'courses', 'afterschool-users', ...CHAINS];
 
-it('what the configuration no longer wants stays until it is purged by name, and can be mirrored again', async () => {
+it('topics left over from a configuration stay until they are purged, and can be mirrored again', async () => {
   await using hub = Object.assign(
     await startTestHub({ size: { studentsPerSchool: 15, absencesPerStudentYear: 4 } }),
     { [Symbol.asyncDispose]: () => hub.stop() },

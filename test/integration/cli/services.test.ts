@@ -6,7 +6,7 @@ import { startTestTenant } from './support/test-tenant.ts';
 
 const WITHIN = { timeout: 120_000, interval: 200 } as const;
 
-it('a service that fails while a process mirrors is named everywhere with its remedy, until it is mended', async () => {
+it('a failing Redis or registry is named by probe, metrics and status until the service recovers', async () => {
   const registry = new URL(inject('stack').registryUrl);
   await using proxy = await startProxy(registry.host);
   registry.host = proxy.address;

@@ -32,7 +32,7 @@ function openDay(hub: ReferenceHub, topicPrefix: string): Promise<Mirror> {
   });
 }
 
-it('a day of the reference hub has the schemas, keys, partitions, headers, hashes and values of 0.1.0', async () => {
+it('a fixed day of the reference hub has the schemas, keys, headers, hashes and values of version 0.1.0', async () => {
   const hub = await startFixedHub();
   const topicPrefix = newTopicPrefix();
   {
@@ -51,7 +51,7 @@ it('a day of the reference hub has the schemas, keys, partitions, headers, hashe
   await hub.stop();
 });
 
-it('what 0.1.0 left is continued without a record or a new life of a topic, even if Redis is lost', async () => {
+it('topics of version 0.1.0 are continued without a new record or a new life, even if Redis is lost', async () => {
   const left = JSON.parse(String(brotliDecompressSync(readFileSync(LEFT_BY_0_1_0)))) as FrozenTenant;
   const { topicPrefix, topics } = left;
   const data = topics.flatMap(({ suffix }) =>

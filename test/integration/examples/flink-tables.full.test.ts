@@ -68,7 +68,7 @@ async function shorten(mirror: ScheduleMirror): Promise<void> {
 beforeAll(() => buildJava('flink-join'), 600_000);
 
 it(
-  'flink-tables has the arrays of the topics, also after they got shorter while it was killed',
+  'the example flink-tables equals the topics, even if arrays got shorter while Flink was killed',
   async ({ signal }) => {
     const names = [...TOPICS, 'absence-versions', 'absence-changes'];
     await using mirror = await openScheduleMirror({

@@ -230,7 +230,7 @@ beforeAll(async () => {
 }, 600_000);
 
 it(
-  'the three joins agree through a school day with kills; streams-join joins each change once, in order',
+  'the three join examples agree despite kills, and streams-join joins each change once, in order',
   async () => {
     const names = ['schedules', 'classes', 'absence-versions', 'absences', 'absence-changes'];
     await using mirror = await openScheduleMirror({

@@ -79,7 +79,7 @@ async function published(topics: string): Promise<{ collection: string; sequence
 }
 
 it(
-  'postgres-sink equals the hub after a hold, re-stamps, a recreated topic and kill -9 of Connect',
+  'the example postgres-sink equals the hub after a hold, a recreated topic and a kill of Connect',
   async ({ signal }) => {
     await fetchConnect({ signal });
     const hub = await startTestHub({ live: true });

@@ -33,14 +33,14 @@ function register(): string {
   return district.registerAbsence({ student: district.ids('students')[0] ?? '', ...AN_HOUR });
 }
 
-it('a first load of absences is published as snapshots, also after an aborted transaction', async () => {
+it('the first load of absences publishes only snapshot events, even after an aborted transaction', async () => {
   await expectSound();
   const snapshots = loggedChanges(await mirror.records('absence-changes')).map(({ snapshot }) => snapshot);
   expect(snapshots.length).toBeGreaterThan(20);
   expect(new Set(snapshots)).toEqual(new Set([true]));
 });
 
-it('a version, its event and its absence are committed in one transaction', async () => {
+it('an absence version, its event and its absence are committed in one transaction', async () => {
   const before = mirror.events.length;
   const id = register();
   await mirror.incremental();

@@ -93,7 +93,7 @@ async function spoilProgress(keys: readonly string[]): Promise<void> {
   await producer.disconnect();
 }
 
-it('a change of an absence has snapshot false, also when the records of progress were lost or spoilt', async () => {
+it('events of changed absences have snapshot false, even if the progress topic was lost or spoilt', async () => {
   await spoilProgress(ABSENCES);
   const id = register();
   mirror.hub.faults.set('missing-list@absences');
@@ -118,7 +118,7 @@ it('a lost absence-state is filled from a current Redis, and is copied afterward
   expect(await mirror.since(ends)).toEqual([]);
 });
 
-it('a lost topic of versions ends only absences that have left the hub', async () => {
+it('the loss of the topic absence-versions ends only absences that have left the hub', async () => {
   const vanished = register();
   await mirror.incremental();
   const ends = await mirror.ends();
@@ -130,7 +130,7 @@ it('a lost topic of versions ends only absences that have left the hub', async (
   expect((await changesSince(ends)).map(({ key }) => key)).toEqual([vanished, vanished]);
 });
 
-it('no absence is lost where they are switched off for some time, and on again', async () => {
+it('switching the derived collections of absences off and on again loses no absence', async () => {
   const { hub, topicPrefix } = mirror;
   const gone = register();
   await mirror.incremental();
@@ -149,7 +149,7 @@ it.each([
   ['absence-state and Redis', async () => Promise.all([lose('absence-state'), flushRedis()])],
   ['absences', () => truncateTopic(mirror.topic('absences'))],
 ] as const)(
-  'a loss of %s needs a decision at each start, and absences begin again after a reset',
+  'after a loss of %s, each start asks for a decision, and absences begin again after a reset',
   async (_name, loseThem) => {
     await loseThem();
     const ends = await mirror.ends();

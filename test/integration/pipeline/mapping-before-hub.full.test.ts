@@ -82,7 +82,7 @@ it.each([
   { mapping: { pseudonymise: ['student'] }, lost: 'index' },
   { mapping: { drop: ['student'] }, lost: 'changelog' },
 ])(
-  'before the hub answers, no id that the mapping takes out is written ($mapping, lost: $lost)',
+  'before the hub answers, Rollcall writes no id that the mapping hides ($mapping, lost: $lost)',
   async ({ mapping, lost }) => {
     await using mirror = await openMirror(mapped({}));
     fill(mirror);

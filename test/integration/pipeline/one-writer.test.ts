@@ -69,7 +69,7 @@ function startedBeside({ configText }: Mirror) {
   return assemble(config, { logger, emit: () => undefined });
 }
 
-it('an older process does not fence a newer one: it loses the ownership', async () => {
+it('an older process does not fence a newer process, but loses the tenant', async () => {
   await using older = await openMirror(OPTIONS);
   await older.full();
   await using newer = await openNewer(older);
@@ -102,7 +102,7 @@ it('a newer process that takes over just after an older one has read the owner s
   await expect(log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
 });
 
-it('a process that is slow to take over does not displace one that took over meanwhile', async () => {
+it('a process that is slow to take over does not displace a process that took over meanwhile', async () => {
   await using first = await openMirror(OPTIONS);
   await using slow = startedBeside(first);
   await using later = new AsyncDisposableStack();
@@ -117,7 +117,7 @@ it('a process that is slow to take over does not displace one that took over mea
   await expect(tenant.log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
 });
 
-it('a newer process whose take-over the older one interrupted succeeds at the second attempt', async () => {
+it('a take-over that the older process interrupts succeeds at the second attempt', async () => {
   await using older = await openMirror(OPTIONS);
   const { log } = older.parts;
   await using assembly = startedBeside(older);

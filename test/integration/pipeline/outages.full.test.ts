@@ -6,7 +6,7 @@ import { openMirror } from '../support/mirror.ts';
 
 const WITHIN = { timeout: 120_000, interval: 200 };
 
-it('parts that are away when a process starts: it stays unready, says why, and begins once they are back', async () => {
+it('a process that starts without its services is not ready, says why, and begins once they are back', async () => {
   const { kafkaBrokers, registryUrl, redisUrl } = inject('stack');
   await using tenant = await startTestTenant();
   const { hub, topicPrefix } = tenant;

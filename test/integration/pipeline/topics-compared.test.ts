@@ -6,7 +6,7 @@ import { setTopicSettings, withAdmin } from '../support/stack-kafka.ts';
 const MINUTE_MS = 60_000;
 const { signal: NEVER } = new AbortController();
 
-it('a topic that somebody changes is shown until it is as it was, and each key stays in its partition', async () => {
+it('status names a topic that somebody altered until it is corrected, and keys keep their partitions', async () => {
   await using mirror = await openMirror({
     collections: ['users', 'orgs'],
     tenant: { incrementalEvery: '1s' },

@@ -67,7 +67,7 @@ it.each([
     () => withCertificate(certificates.client.encryptedKey, certificates.client.passphrase),
   ],
 ])(
-  'TLS, passwords and the documented rights suffice for a sync, authenticated at Kafka by %s',
+  'a sync works over TLS with only the documented rights, logged in to Kafka by %s',
   async (_name, kafkaSettings) => {
     await using pull = startProcess(configWith({ kafka: kafkaSettings() }), 'pull', '--full');
     await pull.endsWith(0);
@@ -109,7 +109,7 @@ it.each([
     ['Kafka failed', 'kafka.ssl'],
   ],
 ])(
-  'a service that cannot be used is reported with the setting to look at: %s',
+  '"check" reports a service that cannot be used, with the setting to look at: %s',
   async (_name, given, texts) => {
     await using check = startProcess(configWith(given()), 'check');
     await check.endsWith(1);
@@ -118,7 +118,7 @@ it.each([
   },
 );
 
-it('services whose certificates have an unknown authority are reported with the remedy', async () => {
+it('"check" reports services whose certificates have an unknown authority, with a remedy', async () => {
   vi.stubEnv('NODE_EXTRA_CA_CERTS', undefined);
   const redisSsl = { ca: undefined };
   await using check = startProcess(configWith({ kafka: right(), redisSsl }), 'check');
@@ -126,7 +126,7 @@ it('services whose certificates have an unknown authority are reported with the 
   expect(check.output().match(/NODE_EXTRA_CA_CERTS=<file>|set redis\.ssl\.ca/g)).toHaveLength(2);
 });
 
-it('a running process uses a replaced secret from a file for its next request or connection', async () => {
+it('a running process uses a secret that was replaced in its file for the next request or connection', async () => {
   const path = (name: string): string => join(secured.folder, `${name}.secret`);
   const write = (name: string, secret: string) => writeFile(path(name), `${secret}\n`);
   await write('kafka', SECRETS.scram);
