@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { patchKafkaJs } from '../../../src/log/wire/kafkajs-patches.ts';
 import { copyRedis, flushRedis } from '../../integration/pipeline/redis-copy.ts';
-import type { Mirror } from '../../integration/support/mirror.ts';
 import { readTopicsAt, type TopicRecord } from '../../integration/support/read-topics.ts';
 import { ROUNDS } from '../../run/rounds.ts';
 import { appendAborted, compactUntil, EAGER_CLEANER } from '../support/compaction.ts';
@@ -59,7 +58,7 @@ describe.each(ROUNDS)('round %i', (round) => {
     tenant.start(CLOCK_MAIN, clock.file);
     await tenant.heals({ clocksAgree: false });
     await tenant.endsWell({ clocksAgree: false });
-    const backup = await copyRedis({ topicPrefix: tenant.topicPrefix } as Mirror);
+    const backup = await copyRedis(tenant.topicPrefix);
     const [id = ''] = tenant.hub.district.ids('orgs');
     const comeBack = await leaveNoTrace(tenant, id);
     await backup.restore();

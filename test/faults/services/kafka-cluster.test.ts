@@ -38,7 +38,7 @@ async function leadBy(first: number, { topics }: TroubledTenant): Promise<void> 
       const now = await admin.fetchTopicMetadata({ topics: moved });
       const leaders = now.topics.flatMap(({ partitions }) => partitions.map(({ leader }) => leader));
       expect(new Set(leaders)).toEqual(new Set([replicas[0]]));
-    }, 120_000);
+    });
   }, kafka.brokers);
 }
 

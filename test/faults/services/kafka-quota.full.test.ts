@@ -1,4 +1,4 @@
-import { expect, inject, it, onTestFinished, vi } from 'vitest';
+import { expect, inject, it, vi } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub } from '../../integration/support/mirror.ts';
 import { readTopicsAt } from '../../integration/support/read-topics.ts';
@@ -51,8 +51,8 @@ const WINDOW_SECONDS = 10;
 
 it('under a Kafka quota, a tenant that loads delays other tenants by at most two of its sends', async () => {
   await using kafka = await startOwnKafka({}, 1);
-  const [large, small] = await Promise.all([startTestHub(), startTestHub({ students: 8 })]);
-  for (const hub of [large, small]) onTestFinished(() => hub.stop());
+  await using large = await startTestHub();
+  await using small = await startTestHub({ students: 8 });
   const topicPrefix = newTopicPrefix();
   const settings = { kafka: { brokers: kafka.brokers, replicationFactor: 1, partitions: 1 } };
   const options = { tenant: { incrementalEvery: '5s' }, settings };

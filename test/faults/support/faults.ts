@@ -62,7 +62,7 @@ export function networkFault(
       }
       proxy.begin('stall');
       const { child } = tenant;
-      await vi.waitUntil(() => proxy.held > 0, { timeout: 60_000 });
+      await vi.waitUntil(() => proxy.held > 0);
       const startedAtMs = performance.now();
       child.kill('SIGTERM');
       await child.endsWith(0);

@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
 import { loggedChanges } from '../../oracle/absences.ts';
-import { AN_HOUR, openMirror } from '../support/mirror.ts';
+import { openMirror, registerAbsence } from '../support/mirror.ts';
 import { rollcall } from './support/rollcall.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'];
@@ -14,7 +14,7 @@ const mirror = await openMirror({
 afterAll(() => mirror[Symbol.asyncDispose]());
 await mirror.full();
 
-const register = (student: string) => mirror.hub.district.registerAbsence({ student, ...AN_HOUR });
+const register = (student: string) => registerAbsence(mirror.hub, student);
 const refer = (id: string) => ({ sourcedId: id, type: 'absence', href: `https://hub.example/${id}` });
 const lines = (text: string) => text.split('\n').filter((line) => line !== '');
 

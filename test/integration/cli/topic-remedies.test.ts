@@ -32,7 +32,7 @@ function addPartitions(...suffixes: string[]) {
     await vi.waitFor(async () => {
       const { topics } = await admin.fetchTopicMetadata({ topics: suffixes.map(topicOf) });
       expect(topics.map(({ partitions }) => partitions.length)).toEqual(suffixes.map(() => 6));
-    }, 10_000);
+    });
   };
 }
 
@@ -94,12 +94,11 @@ beforeEach(() => {
 afterEach(() => deleteTopicsOf(topicPrefix));
 const topicOf = (suffix: string): string => `${topicPrefix}.north.${suffix}`;
 
-const optionsFor = (users = 3, http = {}): MirrorOptions => {
-  const settings = { kafka: { partitions: { default: 3, users } }, ...http };
+const optionsFor = (users = 3): MirrorOptions => {
+  const settings = { kafka: { partitions: { default: 3, users } } };
   return { hub, topicPrefix, collections, settings };
 };
-const configFor = (users?: number): string =>
-  configTextOf(hub, topicPrefix, optionsFor(users, { http: { port: 0 } }));
+const configFor = (users?: number): string => configTextOf(hub, topicPrefix, optionsFor(users));
 
 it.each(SITUATIONS)(
   'after a change of $what, a start is refused, and its remedy repairs the topics',

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, it } from 'vitest';
-import { AN_HOUR, halfADayAfter, openMirror } from '../support/mirror.ts';
+import { halfADayAfter, openMirror, registerAbsence } from '../support/mirror.ts';
 import { endOffsets } from '../support/stack-kafka.ts';
 import { plant, rawRecord } from './support/plant.ts';
 import { rollcall, startOwner } from './support/rollcall.ts';
@@ -209,7 +209,7 @@ it('verify reports each kind of error in absences and rejects, but no contradict
     pupil,
     other,
     pupil,
-  ].map((student) => district.registerAbsence({ student, ...AN_HOUR }));
+  ].map((student) => registerAbsence(mirror.hub, student));
   district.replaceAbsence(root);
   const replaces = (sourcedId: string) => ({ replaces: { sourcedId, type: 'absence' } });
   district.patch('absence-versions', rival, replaces(root));

@@ -8,7 +8,6 @@ import { readSchemaFiles } from '../../../src/log/registry/schema-files.ts';
 import { COLLECTIONS, OWN_TOPICS, type TopicSuffix } from '../../../src/model/collections.ts';
 import { caughtUp, flushRedis } from '../pipeline/redis-copy.ts';
 import { newTopicPrefix, openMirror, type Mirror } from '../support/mirror.ts';
-import { only } from '../support/only.ts';
 import { readMessagesAt } from '../support/read-topics.ts';
 import { compactedView, deleteTopicsOf, readTopics, type TopicRecord } from '../support/stack-kafka.ts';
 import { freeze, thaw, type FrozenTenant } from './frozen-services.ts';
@@ -22,7 +21,7 @@ function openDay(hub: ReferenceHub, topicPrefix: string): Promise<Mirror> {
     hub,
     topicPrefix,
     afterschools: hub.district.afterschoolIds(),
-    collections: only(Object.fromEntries(COLLECTIONS.map((name) => [name, {}]))),
+    collections: COLLECTIONS,
     hubSettings: { pageSize: 50 },
     tenant: {
       schedules: { students: hub.district.ids('students').slice(0, 2), daysBack: 1, daysAhead: 1 },

@@ -11,7 +11,7 @@ const SESSION_MS = 6_000;
 /** The other notices within a heartbeat; then it opens what it got. The machine may be busy. */
 const OPENED_WITHIN_MS = 15_000;
 
-const until = <T>(what: () => Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 60_000, interval: 100 });
+const until = <T>(what: () => Promise<T>): Promise<T> => vi.waitFor(what);
 
 interface Status {
   readonly configuration: { readonly isValid: boolean };
@@ -31,7 +31,7 @@ async function mirrored(process: RollcallProcess): Promise<string[]> {
 
 const resources = new AsyncDisposableStack();
 afterAll(() => resources.disposeAsync());
-const hub = resources.adopt(await startTestHub({ students: 12 }), (each) => each.stop());
+const hub = resources.use(await startTestHub({ students: 12 }));
 const topicPrefix = resources.adopt(newTopicPrefix(), deleteTopicsOf);
 const text = configTextOf(hub, topicPrefix, {
   collections: ['users'],

@@ -82,10 +82,7 @@ it('a row that left the hub gets one tombstone by a full sync, and is created wh
   requests.clear();
   district.remove('users', gone);
   const sync = mirror.full('users');
-  await vi.waitFor(() => expect(requests.counts()['users']).toHaveProperty('200'), {
-    timeout: 10_000,
-    interval: 5,
-  });
+  await vi.waitFor(() => expect(requests.counts()['users']).toHaveProperty('200'), { interval: 5 });
   back();
   expect((await sync).get('users')).toMatchObject({ kind: 'complete', rowsOnHold: 0 });
   faults.clear();

@@ -49,7 +49,7 @@ it('a value that changes and changes back is published each time, although Redis
   district.patch('users', id, { givenName: 'A' });
   await mirror.full();
   const ends = await mirror.ends();
-  const atA = await copyRedis(mirror);
+  const atA = await copyRedis(mirror.topicPrefix);
   district.patch('users', id, { givenName: 'B' });
   district.remove('orgs', row.sourcedId);
   await mirror.full();

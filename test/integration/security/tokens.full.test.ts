@@ -13,7 +13,6 @@ import { startTokenService } from './support/token-service.ts';
 
 const SECRET = 'S3CRET-client';
 const TOPIC = 'rollcall.north.orgs';
-const SOON = { timeout: 120_000, interval: 50 } as const;
 
 const parts = new AsyncDisposableStack();
 afterAll(() => parts.disposeAsync());
@@ -85,7 +84,7 @@ it('OAuth tokens that expire while a process runs lose no record, and repeat no 
   while (tokens.issued < 8) {
     names.push(`Name ${names.length}`);
     district.patch('orgs', org, { name: names.at(-1) });
-    await vi.waitFor(async () => expect(await published()).toEqual(names), SOON);
+    await vi.waitFor(async () => expect(await published()).toEqual(names));
   }
   expect(doubledRecords(await records())).toEqual([]);
   const troubles = run.lines().filter((line) => /"level":"(warn|error|fatal)"/.test(line));
@@ -140,7 +139,7 @@ it('a running process uses a registry token that was replaced in its file', asyn
   });
   await using run = startProcess(config, 'run');
   const shows = (text: string): Promise<void> =>
-    vi.waitFor(async () => expect(await (await run.get('/readyz')).text()).toContain(text), SOON);
+    vi.waitFor(async () => expect(await (await run.get('/readyz')).text()).toContain(text));
   await shows('"part":"registry"');
   await write(await tokens.issue());
   await shows('"ready":true');

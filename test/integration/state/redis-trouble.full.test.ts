@@ -219,7 +219,7 @@ async function failToSave(): Promise<void> {
   await admin.set('changed', 'since the last save');
   await admin.config('SET', 'save', '3600 1');
   await admin.bgsave();
-  await vi.waitUntil(async () => /rdb_last_bgsave_status:err/.test(await admin.info('persistence')), 10_000);
+  await vi.waitUntil(async () => /rdb_last_bgsave_status:err/.test(await admin.info('persistence')));
 }
 
 async function saveNoMore(): Promise<void> {
@@ -233,7 +233,7 @@ async function loadSlowly(): Promise<void> {
   await admin.config('SET', 'key-load-delay', '400000');
   loaded = admin.debug('RELOAD').then(async () => admin.config('SET', 'key-load-delay', '0'));
   const other = admin.duplicate({ enableReadyCheck: false });
-  await vi.waitUntil(async () => /^loading:1/m.test(await other.info('persistence')), 10_000);
+  await vi.waitUntil(async () => /^loading:1/m.test(await other.info('persistence')));
   other.disconnect();
 }
 
@@ -251,7 +251,7 @@ it.each(REFUSALS)(
     } finally {
       await end();
     }
-    await vi.waitFor(() => store.ready(), 10_000);
+    await vi.waitFor(() => store.ready());
   },
 );
 
@@ -271,7 +271,7 @@ it('a Redis that cannot be reached is reported as unreachable, and used once Red
     proxy.begin(trouble);
     await expect(store.ready()).rejects.toMatchObject(unreachable);
     proxy.mend();
-    await vi.waitFor(() => store.ready(), 10_000);
+    await vi.waitFor(() => store.ready());
   }
   await expect(newStore({ url: 'redis://127.0.0.1:1' }).ready()).rejects.toMatchObject({
     ...unreachable,
