@@ -87,7 +87,7 @@ function comparisonOf(
           students: absentStudents(hub, days),
           days,
           records,
-          becameEmpty: 'any',
+          mayBeEmpty: true,
         }),
       };
     default: {

@@ -32,24 +32,13 @@ export interface TrueChains {
 }
 
 /** One event of `absence-changes`, as a consumer decodes it. */
-export interface LoggedChange {
-  readonly absenceId: string;
-  readonly step: number;
-  readonly operation: string;
-  readonly versionId: string;
-  readonly previousId: string | null;
-  readonly snapshot: boolean;
-  readonly cause: string;
-  readonly mergedInto: string | null;
-  /** The student of `version`. */
-  readonly studentId: string | null;
-}
+export type LoggedChange = NonNullable<ReturnType<typeof changeOf>>;
 
 export function loggedChanges(records: Records): LoggedChange[] {
   return records.flatMap(({ value }) => changeOf(value) ?? []);
 }
 
-function changeOf(value: Row | null): LoggedChange | null {
+function changeOf(value: Row | null) {
   return (
     value && {
       absenceId: String(value['absenceId']),
@@ -60,7 +49,6 @@ function changeOf(value: Row | null): LoggedChange | null {
       snapshot: value['snapshot'] === true,
       cause: String(value['cause']),
       mergedInto: (value['mergedInto'] as string | null) ?? null,
-      studentId: studentIn(value['version']),
     }
   );
 }

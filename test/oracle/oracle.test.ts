@@ -190,7 +190,7 @@ const otherId = ({ headers }: TopicRecord) => ({ headers: { ...headers, ce_id: '
 
 const [, , , THIRD = [], , LAST = []] = TRANSACTIONS;
 
-it('the oracle finds nothing wrong where nothing is wrong, whether transactions are known or not', () => {
+it('the oracle of the tests finds no error in a sound log, whether transactions are known or not', () => {
   const asRead = new Map<string, TopicRecord[]>();
   for (const [topic, records] of SOUND) {
     const unknown = (record: TopicRecord) => Object.assign({}, record, { transaction: undefined });
@@ -253,7 +253,7 @@ it.each<[string, () => Evidence]>([
   ["does not show the version's record", () => withValue('absences', 1, { fromTime: 2 })],
   ['shows nothing, not y1', () => added(5, ['absences', 'y1', null])],
   ['comes after 2', () => withValue('progress', -3, { sequence: 9 })],
-  ['goes back in', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
+  ['goes back in p.t.users/0', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
   ['goes back in a life', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
   ['ends a life of its topic', () => withValue('progress', -1, { lifeId: 'second' })],
   ['tells no life of its topic', () => withValue('progress', -1, { lifeId: null })],
@@ -266,7 +266,7 @@ it.each<[string, () => Evidence]>([
   ['the last record of p.t.users/0', () => changed('users', -1, () => ({ offset: 9 }))],
   ['says 8 rows, counted 2', () => changed('progress', 1, ({ value }) => notFound(value, 6))],
   ['says 7 rows published', () => withValue('progress', -1, { rowsPublished: 7 })],
-])('the oracle finds "%s"', (problem, plant) => {
+])('the oracle of the tests finds this error planted in a log: %s', (problem, plant) => {
   expect(problemsOf(plant()).join('\n')).toContain(problem);
 });
 
@@ -296,7 +296,7 @@ it.each<[string, string, (records: readonly TopicRecord[]) => string[]]>([
     (records) => scheduleDifferences({ hub, students: [], days: { from: '', to: '' }, records }),
   ],
 ])(
-  'each comparison of the oracle finds records that stand twice, as that of %s',
+  'the oracle of the tests finds records that stand twice in a topic when it compares %s',
   (_, topic, problemsOfTopic) => {
     const text = (records: readonly TopicRecord[] = []) => problemsOfTopic(records).join('\n');
     expect(text(SOUND.get(topic))).not.toMatch(/one ce_id|published twice/);
@@ -305,7 +305,7 @@ it.each<[string, string, (records: readonly TopicRecord[]) => string[]]>([
   },
 );
 
-it('a comparison of the oracle allows what was republished only where asked to, and no record twice', () => {
+it('the oracle of the tests allows republished records only if asked to, and no record twice', () => {
   const problems = (records: readonly TopicRecord[], mayRepeat: boolean) =>
     differences({ hub, collection: 'users', records, mayRepeat: () => mayRepeat });
   const republished = doubled('users', 1, otherId);
@@ -316,7 +316,7 @@ it('a comparison of the oracle allows what was republished only where asked to, 
   ]);
 });
 
-it('the oracle finds an index that differs from its topic, or is elsewhere', async () => {
+it('the oracle of the tests finds an index that differs from its topic or is at another position', async () => {
   const index = createMemoryStore().tenant('t').collection('users');
   const find = () => problemsOfIndex(index, 'users', SOUND);
   expect(await find()).toEqual(['index of users: is not there']);

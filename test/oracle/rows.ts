@@ -95,13 +95,10 @@ export function differences(options: {
   /** All records of that topic. */
   records: readonly TopicRecord[];
   afterschoolIds?: readonly string[] | undefined;
-  /** Keys that the hub has and the topic must not have, such as those of unreadable rows. */
-  unreadable?: ReadonlySet<string> | undefined;
   mayRepeat?: OrderOptions['mayRepeat'];
 }): string[] {
-  const { records, unreadable = new Set() } = options;
-  const wanted = new Map([...expectedRows(options)].filter(([key]) => !unreadable.has(key)));
-  const different = differing(compactedView(records), wanted, differenceFrom);
+  const { records } = options;
+  const different = differing(compactedView(records), expectedRows(options), differenceFrom);
   return [...different, ...doubledRecords(records, options)].slice(0, MOST_REPORTED);
 }
 

@@ -21,7 +21,7 @@ export function dayKey(student: string, date: string): string {
 }
 
 /** The lessons of the hub by key, for days with any. */
-export function hubDays(hub: ReferenceHub, students: Iterable<string>, days: Days): Map<string, Row[]> {
+function hubDays(hub: ReferenceHub, students: Iterable<string>, days: Days): Map<string, Row[]> {
   const byKey = new Map<string, Row[]>();
   for (const student of students) {
     const around = { from: dayAfter(days.from, -2), to: dayAfter(days.to, 2) };
@@ -44,12 +44,11 @@ export function scheduleDifferences(options: {
   students: Iterable<string>;
   days: Days;
   records: readonly TopicRecord[];
-  /** Keys whose list must be there and empty; `any`: any others may be empty. */
-  becameEmpty?: readonly string[] | 'any' | undefined;
+  /** Whether days that became empty may be there. */
+  mayBeEmpty?: boolean;
 }): string[] {
-  const { hub, days, records, becameEmpty = [] } = options;
+  const { hub, days, records, mayBeEmpty = false } = options;
   const expected = hubDays(hub, options.students, days);
-  if (becameEmpty !== 'any') for (const key of becameEmpty) expected.set(key, []);
   const view = compactedView(records);
   const found: string[] = [];
   for (const [key, lessons] of expected) {
@@ -58,8 +57,8 @@ export function scheduleDifferences(options: {
     else found.push(...dayDifferences(key, lessons, value));
   }
   for (const [key, { value }] of view) {
-    const mayBeEmpty = becameEmpty === 'any' && (value?.['lessons'] as unknown[] | undefined)?.length === 0;
-    if (!expected.has(key) && !mayBeEmpty) found.push(`${key}: not at the hub`);
+    const isEmpty = (value?.['lessons'] as unknown[] | undefined)?.length === 0;
+    if (!expected.has(key) && !(mayBeEmpty && isEmpty)) found.push(`${key}: not at the hub`);
   }
   return [...found, ...doubledRecords(records)].slice(0, 10);
 }

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { patchKafkaJs } from '../../../src/log/wire/kafkajs-patches.ts';
 import { copyRedis, flushRedis } from '../../integration/pipeline/redis-copy.ts';
-import type { Mirror } from '../../integration/support/mirror.ts';
 import { readTopicsAt, type TopicRecord } from '../../integration/support/read-topics.ts';
 import { ROUNDS } from '../../run/rounds.ts';
 import { appendAborted, compactUntil, EAGER_CLEANER } from '../support/compaction.ts';
@@ -53,13 +52,13 @@ async function expectPublishedAgain(tenant: TroubledTenant, id: string): Promise
 }
 
 describe.each(ROUNDS)('round %i', (round) => {
-  it('a row that left and came back is published, though compaction removed its tombstone', async () => {
+  it('a row that left the hub and came back is published even if compaction removed its tombstone', async () => {
     await using tenant = await tenantOfOrgs(round);
     using clock = machineClock(-WEEK_MS);
     tenant.start(CLOCK_MAIN, clock.file);
     await tenant.heals({ clocksAgree: false });
     await tenant.endsWell({ clocksAgree: false });
-    const backup = await copyRedis({ topicPrefix: tenant.topicPrefix } as Mirror);
+    const backup = await copyRedis(tenant.topicPrefix);
     const [id = ''] = tenant.hub.district.ids('orgs');
     const comeBack = await leaveNoTrace(tenant, id);
     await backup.restore();
@@ -68,7 +67,7 @@ describe.each(ROUNDS)('round %i', (round) => {
     expect(tenant.child.output()).toContain('the index is so old that the log may have lost removals since');
   });
 
-  it('a partition whose end is compacted away is read to its end, with an index and without one', async () => {
+  it('recovery reads a partition to its end even if compaction removed its last records', async () => {
     await using tenant = await tenantOfOrgs(round);
     await tenant.nextHeals();
     const byPartition = Map.groupBy(await orgRecords(tenant), ({ partition }) => partition);
@@ -83,7 +82,7 @@ describe.each(ROUNDS)('round %i', (round) => {
     await expectPublishedAgain(tenant, id);
   });
 
-  it('partitions that end in an aborted transaction are read to their end', async () => {
+  it('recovery reads partitions to their end even if they end in an aborted transaction', async () => {
     await using tenant = await troubledTenant({ seed: round, kafka });
     await tenant.nextHeals();
     for (const lose of [false, true]) {

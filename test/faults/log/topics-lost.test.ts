@@ -41,7 +41,7 @@ const NOTICED_WITHIN_MS = 80_000;
 
 describe.each(ROUNDS)('round %i', (seed) => {
   it.each([...RUNNING, ...STOPPED])(
-    'a topic lost under a $process process ($losses) is filled again, and no other one changes',
+    'a topic lost while the process is $process is filled again; no other topic changes ($losses)',
     async ({ losses, process }) => {
       await using tenant = await troubledTenant({ seed, besides: ['orgs'] });
       // An unreadable row, so that the rejects have something to lose. Its collection is not compared.
@@ -70,7 +70,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
 });
 
 it.runIf(IS_FULL)(
-  'a topic that is lost while the hub does not change and no command asks is noticed and filled again',
+  'a lost topic is noticed and filled again even while nothing changes at the hub',
   async () => {
     await using tenant = await troubledTenant({ seed: 1 });
     tenant.start();

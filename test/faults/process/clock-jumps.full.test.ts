@@ -9,7 +9,7 @@ const JUMPS_MS = [0.9, -5, -30, 0.5, -24 * 9, 0].map((hours) => hours * HOUR_MS)
 const CLOCK_JUMPED = { clocksAgree: false };
 
 describe.each(ROUNDS)('round %i', (round) => {
-  it('jumps of the machine’s clock lose nothing, double nothing and remove nothing wrongly', async () => {
+  it('when the clock of the machine jumps, no record is lost, published twice or wrongly removed', async () => {
     await using tenant = await troubledTenant({ seed: round });
     using clock = machineClock();
     for (const isRunning of [true, false]) {
@@ -29,7 +29,7 @@ describe.each(ROUNDS)('round %i', (round) => {
     }
   });
 
-  it('a clock further ahead than a broker accepts is reported, until it is right again', async () => {
+  it('a process is not ready while its clock is further ahead than Kafka accepts, and says why', async () => {
     await using tenant = await troubledTenant({ seed: 20 + round });
     using clock = machineClock();
     const child = tenant.start(CLOCK_MAIN, clock.file);

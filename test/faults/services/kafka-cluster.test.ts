@@ -38,13 +38,13 @@ async function leadBy(first: number, { topics }: TroubledTenant): Promise<void> 
       const now = await admin.fetchTopicMetadata({ topics: moved });
       const leaders = now.topics.flatMap(({ partitions }) => partitions.map(({ leader }) => leader));
       expect(new Set(leaders)).toEqual(new Set([replicas[0]]));
-    }, 120_000);
+    });
   }, kafka.brokers);
 }
 
 const FAULTS: readonly Fault[] = [
   {
-    name: 'leaders and coordinator were moved from broker to broker',
+    name: 'leaders and coordinator moved between brokers',
     isBrief: true,
     async strike(tenant) {
       for (let move = 0; move < MOVES; move += 1) {
@@ -55,7 +55,7 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'kill -9 of the coordinator between the steps of a transaction',
+    name: 'the coordinator was killed amid a transaction',
     async strike(tenant) {
       const coordinator = await kafka.network.at('addPartitionsToTxn', 'answered', kafka.kill);
       await tenant.flows();
@@ -70,7 +70,7 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'too few replicas in sync, and then two brokers away,',
+    name: 'too few replicas in sync, then two brokers away',
     async strike(tenant) {
       const topic = tenant.topic('users');
       await alterTopic(topic, (before) => ({ ...before, 'min.insync.replicas': '3' }), kafka.brokers);

@@ -1,4 +1,4 @@
-import { expect, inject, it, onTestFinished, vi } from 'vitest';
+import { expect, inject, it, vi } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub } from '../../integration/support/mirror.ts';
 import { readTopicsAt } from '../../integration/support/read-topics.ts';
@@ -24,7 +24,7 @@ async function limit(kafka: OwnKafka, bytesPerSecond: number): Promise<void> {
   expect(await kafka.tool('kafka.admin.ConfigCommand', [...client, ...quota])).toMatchObject({ code: 0 });
 }
 
-it('a first load under a quota ends, and status says that the broker throttles it', async () => {
+it('a first load under a Kafka quota completes, and status says that the broker throttles the tenant', async () => {
   await using kafka = await startOwnKafka({}, 1);
   await using mirror = await openMirror({
     collections: ['orgs', 'users'],
@@ -49,10 +49,10 @@ const OTHERS = Array.from({ length: 20 }, (_, at) => `t${at}`);
 const PAUSE_SECONDS = 20;
 const WINDOW_SECONDS = 10;
 
-it('under a quota, changes of other tenants wait for at most two sends of the tenant that loads', async () => {
+it('under a Kafka quota, a tenant that loads delays other tenants by at most two of its sends', async () => {
   await using kafka = await startOwnKafka({}, 1);
-  const [large, small] = await Promise.all([startTestHub(), startTestHub({ students: 8 })]);
-  for (const hub of [large, small]) onTestFinished(() => hub.stop());
+  await using large = await startTestHub();
+  await using small = await startTestHub({ students: 8 });
   const topicPrefix = newTopicPrefix();
   const settings = { kafka: { brokers: kafka.brokers, replicationFactor: 1, partitions: 1 } };
   const options = { tenant: { incrementalEvery: '5s' }, settings };

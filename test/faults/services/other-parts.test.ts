@@ -15,7 +15,7 @@ const REDIS: readonly RedisFault[] = [
     },
   },
   {
-    name: 'Redis was set back to its state of some seconds ago',
+    name: 'Redis was restored to a state of seconds ago',
     async strike(tenant, { redis }) {
       const copy = await redis.copyData();
       await tenant.flows();
@@ -42,7 +42,7 @@ const REDIS: readonly RedisFault[] = [
     },
   },
   {
-    name: 'Redis was stopped, and resumed with the requests that it had received,',
+    name: 'Redis hung and then served the waiting requests',
     async strike(tenant, { redis }) {
       redis.service.kill('SIGSTOP');
       await tenant.notReady('redis');
@@ -53,7 +53,7 @@ const REDIS: readonly RedisFault[] = [
 
 /** A process that knows the schemas goes on, and one that does not takes no tenant over. */
 const REGISTRY = (['cut', 'stall', 'slow'] as const).map((trouble): Fault => ({
-  name: `a take-over while the connections to the registry were in trouble (${trouble})`,
+  name: `a take-over amid a registry network fault: ${trouble}`,
   isBrief: trouble === 'cut',
   async strike(tenant) {
     const older = tenant.child;

@@ -11,7 +11,7 @@ type SentinelFault = Fault<{ redis: SentinelRedis }>;
 
 const SENTINEL: readonly SentinelFault[] = [
   {
-    name: 'the primary was killed and came back after a failover',
+    name: 'the primary of Sentinels was killed and came back',
     isBrief: true,
     async strike(tenant, { redis }) {
       const old = await redis.primary();
@@ -23,7 +23,7 @@ const SENTINEL: readonly SentinelFault[] = [
     },
   },
   {
-    name: 'the primary hung and went on after a failover',
+    name: 'the primary of Sentinels hung and went on',
     async strike(tenant, { redis }) {
       const old = await redis.primary();
       old.service.kill('SIGSTOP');
@@ -32,7 +32,7 @@ const SENTINEL: readonly SentinelFault[] = [
     },
   },
   {
-    name: 'two failovers by command',
+    name: 'Sentinels made two failovers by command',
     async strike(tenant, { redis }) {
       for (let times = 0; times < 2; times += 1) {
         const old = await redis.primary();
@@ -53,7 +53,7 @@ type ClusterFault = Fault<{ redis: RedisCluster }>;
 
 const CLUSTER: readonly ClusterFault[] = [
   {
-    name: 'the slot of the tenant moved away and back',
+    name: 'the Cluster slot of the tenant moved and returned',
     isBrief: true,
     async strike(tenant, { redis }) {
       const slot = await slotOf(tenant, redis);
@@ -65,7 +65,7 @@ const CLUSTER: readonly ClusterFault[] = [
     },
   },
   {
-    name: 'the node of the tenant was killed and came back',
+    name: 'the Cluster node of the tenant was killed',
     async strike(tenant, { redis }) {
       const slot = await slotOf(tenant, redis);
       const old = await redis.primaryOf(slot);

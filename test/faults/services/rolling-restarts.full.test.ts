@@ -39,7 +39,7 @@ class Readiness implements AsyncDisposable {
 }
 
 it(
-  'rolling restarts of all brokers interrupt a tenant for a minute at most, and lose and double nothing',
+  'rolling restarts of brokers interrupt a tenant for at most a minute, and lose or repeat no change',
   async () => {
     await using kafka = await startOwnKafka();
     await using tenant = await troubledTenant({ seed: 1, kafka, kafkaSettings: { session: '10s' } });
@@ -53,7 +53,7 @@ it(
       for (const endAtMs = performance.now() + RESTARTED_FOR_MS; performance.now() < endAtMs; restarts += 1) {
         const broker = kafka.services[restarts % kafka.services.length];
         broker?.kill('SIGTERM');
-        await vi.waitUntil(() => broker?.isRunning() === false, 120_000);
+        await vi.waitUntil(() => broker?.isRunning() === false);
         await broker?.restart();
         await kafka.inSync();
       }

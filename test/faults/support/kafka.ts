@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { freePort } from '../../../stack/free-port.ts';
 import type { KafkaSettings } from '../../../stack/kafka-settings.ts';
-import type { LocalKafka } from '../../../stack/local-kafka.ts';
 import type { LocalService } from '../../../stack/local-service.ts';
 import { removeWhenGone } from '../../../stack/supervised-process.ts';
 import { startTestKafka } from '../../integration/support/local-kafka.ts';
@@ -12,26 +11,7 @@ import { withAdmin } from '../../integration/support/stack-kafka.ts';
 import { KafkaNetwork } from './kafka-network.ts';
 
 /** Brokers that no other test uses, so that they may be killed, stopped and filled. */
-export interface OwnKafka extends AsyncDisposable {
-  /** `host:port` of the brokers themselves, for the checks. */
-  readonly brokers: string[];
-  /** Before the brokers: a client that begins at the address of a proxy uses no other way to any of them. */
-  readonly network: KafkaNetwork;
-  /** In the order of the brokers; each is one of the controllers, too. */
-  readonly services: readonly [LocalService, ...LocalService[]];
-  /** Kills a broker with SIGKILL, and all connections to it. */
-  readonly kill: (broker: number) => void;
-  /** Starts brokers again, and waits until another one may fail. */
-  areBack(...brokers: readonly number[]): Promise<void>;
-  /** Waits until every replica of every partition is in sync, so that any one broker may fail. */
-  inSync(): Promise<void>;
-  /** Runs one of Kafka's own tools, by its class. */
-  readonly tool: LocalKafka['tool'];
-  /** Size of the largest file of records of topics with that prefix at the first broker, bytes. */
-  largestLogBytes(topicPrefix: string): Promise<number>;
-  /** Topics with a text in their files of records at the first broker, including those that are about to be deleted. */
-  topicsHolding(text: string): Promise<string[]>;
-}
+export type OwnKafka = Awaited<ReturnType<typeof startOwnKafka>>;
 
 /** How often the coordinator looks for transactions that outlived their time-out, and for producers that are gone. */
 const EAGER_COORDINATOR = { 'transaction.abort.timed.out.transaction.cleanup.interval.ms': 500 };
@@ -42,7 +22,7 @@ const EAGER_COORDINATOR = { 'transaction.abort.timed.out.transaction.cleanup.int
  *
  * @throws StackError when there is no Java or Maven, or one does not come up
  */
-export async function startOwnKafka(settings: KafkaSettings = {}, count = 3): Promise<OwnKafka> {
+export async function startOwnKafka(settings: KafkaSettings = {}, count = 3) {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-own-kafka-'));
   const endJanitor = removeWhenGone(folder);
   const ports: { readonly port: number; readonly advertisedPort: number }[] = [];
@@ -59,27 +39,35 @@ export async function startOwnKafka(settings: KafkaSettings = {}, count = 3): Pr
   const addresses = kafka.brokers.map(({ address }) => address);
   const data = kafka.brokers[0]?.dataFolder ?? '';
   const services = kafka.brokers.map(({ service }) => service) as [LocalService, ...LocalService[]];
-  const inSync = () =>
-    vi.waitFor(async () => expect(await partitionsOutOfSync(addresses)).toEqual([]), 120_000);
+  const inSync = () => vi.waitFor(async () => expect(await partitionsOutOfSync(addresses)).toEqual([]));
   return {
+    /** `host:port` of the brokers themselves, for the checks. */
     brokers: addresses,
+    /** Before the brokers: a client that begins at the address of a proxy uses no other way to any of them. */
     network,
+    /** In the order of the brokers; each is one of the controllers, too. */
     services,
-    kill(broker) {
+    /** Kills a broker with SIGKILL, and all connections to it. */
+    kill: (broker: number): void => {
       services[broker]?.kill('SIGKILL');
       network.proxies[broker]?.begin('reset');
     },
-    async areBack(...brokers) {
+    /** Starts brokers again, and waits until another one may fail. */
+    async areBack(...brokers: readonly number[]): Promise<void> {
       await Promise.all(brokers.map(async (broker) => services[broker]?.restart()));
       await inSync();
     },
+    /** Waits until every replica of every partition is in sync, so that any one broker may fail. */
     inSync,
+    /** Runs one of Kafka's own tools, by its class. */
     tool: kafka.tool,
-    async largestLogBytes(topicPrefix) {
+    /** Size of the largest file of records of topics with that prefix at the first broker, bytes. */
+    async largestLogBytes(topicPrefix: string): Promise<number> {
       const own = (await logFiles(data)).filter((name) => name.includes(topicPrefix));
       return Math.max(...(await Promise.all(own.map(async (name) => (await stat(name)).size))));
     },
-    async topicsHolding(text) {
+    /** Topics with a text in their files of records at the first broker, including those that are about to be deleted. */
+    async topicsHolding(text: string): Promise<string[]> {
       const topics = new Set<string>();
       for (const name of await logFiles(data)) {
         // The cleaner may remove a file between the listing and the read.
@@ -88,7 +76,7 @@ export async function startOwnKafka(settings: KafkaSettings = {}, count = 3): Pr
       }
       return [...topics].sort();
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       await kafka.stop();
       await network[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });

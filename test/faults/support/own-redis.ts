@@ -2,19 +2,13 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import type { Certificates } from '../../integration/security/support/certificates.ts';
-import { redisFolder, startRedisNode, type RedisNode } from './redis-node.ts';
+import { redisFolder, startRedisNode } from './redis-node.ts';
 
 /** A Redis that no other test uses, so that it may be emptied, filled, killed and restored. */
-export interface OwnRedis extends RedisNode, AsyncDisposable {
-  readonly url: string;
-  /** Copies the present data; returns the folder of the copy. */
-  copyData(): Promise<string>;
-  /** Kills it, and starts it with a copy of its data, or without data. */
-  restartWith(copy: string | null): Promise<void>;
-}
+export type OwnRedis = Awaited<ReturnType<typeof startOwnRedis>>;
 
 /** Starts a Redis; see {@link startRedisNode} about its certificates. */
-export async function startOwnRedis(certificates?: Certificates): Promise<OwnRedis> {
+export async function startOwnRedis(certificates?: Certificates) {
   const parts = new AsyncDisposableStack();
   const folder = await redisFolder(parts);
   const node = await startRedisNode(parts, folder, { certificates });
@@ -23,13 +17,15 @@ export async function startOwnRedis(certificates?: Certificates): Promise<OwnRed
   return {
     ...node,
     url: `${certificates === undefined ? 'redis' : 'rediss'}://127.0.0.1:${node.port}`,
-    async copyData() {
+    /** Copies the present data; returns the folder of the copy. */
+    async copyData(): Promise<string> {
       await cp(data, copied, { recursive: true });
       return copied;
     },
-    async restartWith(copy) {
+    /** Kills it, and starts it with a copy of its data, or without data. */
+    async restartWith(copy: string | null): Promise<void> {
       service.kill('SIGKILL');
-      await vi.waitUntil(() => !service.isRunning(), { timeout: 10_000, interval: 10 });
+      await vi.waitUntil(() => !service.isRunning());
       await rm(data, { recursive: true });
       await cp(copy ?? empty, data, { recursive: true });
       await service.restart();

@@ -152,6 +152,13 @@ function frameLength(bytes: Buffer): number {
   return bytes.length < LENGTH_BYTES ? Infinity : LENGTH_BYTES + bytes.readInt32BE();
 }
 
+/** The address of a service by way of a proxy before it. */
+export function via(address: string, proxy: Proxy): string {
+  const url = new URL(address);
+  url.host = proxy.address;
+  return url.href.replace(/\/$/, '');
+}
+
 /** `target`: `host:port`. */
 export async function startProxy(target: string, options: ProxyOptions = {}): Promise<Proxy> {
   const proxy = new Proxy(target, { ...options, port: options.port ?? (await freePort()) });

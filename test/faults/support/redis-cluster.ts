@@ -1,28 +1,17 @@
 import { vi } from 'vitest';
-import type { RedisServers } from '../../../src/state/redis-client.ts';
 import type { Certificates } from '../../integration/security/support/certificates.ts';
 import { addressOf, portForNode, redisFolder, startRedisNode, type RedisNode } from './redis-node.ts';
 
 /** A Redis Cluster of three primaries, each with as many replicas as wanted. */
-export interface RedisCluster extends RedisServers, AsyncDisposable {
-  readonly cluster: true;
-  readonly nodes: readonly RedisNode[];
-  /** The slot of a key. */
-  slotOf(key: string): Promise<number>;
-  /** The primary that has a slot now. */
-  primaryOf(slot: number): Promise<RedisNode>;
-  /** Moves a slot to another primary; calls `amid` when some of its keys have moved. */
-  move(slot: number, amid: () => Promise<void>): Promise<void>;
-}
+export type RedisCluster = Awaited<ReturnType<typeof startRedisCluster>>;
 
 export const SLOTS = 16_384;
-const SOON = { timeout: 120_000, interval: 100 };
 
 /** Starts all nodes; see {@link startRedisNode} about their certificates. */
 export async function startRedisCluster({
   replicas = 0,
   certificates,
-}: { replicas?: number; certificates?: Certificates | undefined } = {}): Promise<RedisCluster> {
+}: { replicas?: number; certificates?: Certificates | undefined } = {}) {
   const parts = new AsyncDisposableStack();
   const folder = await redisFolder(parts);
   const start = async (): Promise<RedisNode> => {
@@ -47,9 +36,9 @@ export async function startRedisCluster({
   await agree(nodes);
   for (const [at, { admin }] of others.entries()) {
     const of = await idOf(primaries[at % 3] as RedisNode);
-    await vi.waitFor(() => admin.call('CLUSTER', 'REPLICATE', of), SOON);
+    await vi.waitFor(() => admin.call('CLUSTER', 'REPLICATE', of));
   }
-  if (replicas > 0) await vi.waitUntil(async () => (await linkedReplicas(others)) === others.length, SOON);
+  if (replicas > 0) await vi.waitUntil(async () => (await linkedReplicas(others)) === others.length);
   const ids = await Promise.all(nodes.map(idOf));
   const primaryOf = async (slot: number): Promise<RedisNode> => {
     for (const { admin, service } of nodes) {
@@ -68,9 +57,12 @@ export async function startRedisCluster({
     )),
     cluster: true,
     nodes,
-    slotOf: (key) => first.admin.cluster('KEYSLOT', key),
+    /** The slot of a key. */
+    slotOf: (key: string) => first.admin.cluster('KEYSLOT', key),
+    /** The primary that has a slot now. */
     primaryOf,
-    async move(slot, amid) {
+    /** Moves a slot to another primary; calls `amid` when some of its keys have moved. */
+    async move(slot: number, amid: () => Promise<void>): Promise<void> {
       const from = await primaryOf(slot);
       const to = primaries.find((node) => node !== from) as RedisNode;
       await moveSlot({ slot, from, to, primaries }, amid);
@@ -111,7 +103,7 @@ async function agree(nodes: readonly RedisNode[]): Promise<void> {
       const info = await admin.cluster('INFO');
       const isAgreed = /cluster_state:ok/.test(info) && info.includes(`cluster_known_nodes:${nodes.length}`);
       if (!isAgreed) throw new Error(info);
-    }, SOON);
+    });
 }
 
 async function linkedReplicas(nodes: readonly RedisNode[]): Promise<number> {

@@ -1,10 +1,8 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
 import { vi } from 'vitest';
 import { startLocalService } from '../../../stack/local-service.ts';
 import { isRedisReady } from '../../../stack/readiness.ts';
-import type { RedisServers } from '../../../src/state/redis-client.ts';
 import type { Certificates } from '../../integration/security/support/certificates.ts';
 import {
   addressOf,
@@ -18,25 +16,12 @@ import {
 } from './redis-node.ts';
 
 /** A primary with two replicas, watched by three Sentinels. */
-export interface SentinelRedis extends RedisServers, AsyncDisposable {
-  readonly sentinel: { readonly master: string };
-  /** A client of the first Sentinel. */
-  readonly admin: Redis;
-  /** The address of a replica. */
-  readonly replicaUrl: string;
-  /** What the Sentinels hold for the primary now. */
-  primary(): Promise<RedisNode>;
-  /** Tells the Sentinels to change the primary, as soon as they are done with an earlier change. */
-  failOver(): Promise<void>;
-  /** Waits until the Sentinels have made another server the primary. */
-  failedOver(from: RedisNode): Promise<void>;
-}
+export type SentinelRedis = Awaited<ReturnType<typeof startSentinelRedis>>;
 
 const MASTER = 'school';
-const SOON = { timeout: 120_000, interval: 100 };
 
 /** Starts the servers and the Sentinels; see {@link startRedisNode} about their certificates. */
-export async function startSentinelRedis(certificates?: Certificates): Promise<SentinelRedis> {
+export async function startSentinelRedis(certificates?: Certificates) {
   const parts = new AsyncDisposableStack();
   const folder = await redisFolder(parts);
   const nodes = await Promise.all([1, 2, 3].map(() => startRedisNode(parts, folder, { certificates })));
@@ -54,23 +39,28 @@ export async function startSentinelRedis(certificates?: Certificates): Promise<S
   await vi.waitFor(async () => {
     const state = await admin.info('sentinel');
     if (!/slaves=2,sentinels=3/.test(state)) throw new Error(`not all know each other: ${state}`);
-  }, SOON);
+  });
   return {
     ...(await addressOf(
       sentinels.map(({ port }) => port),
       certificates,
     )),
     sentinel: { master: MASTER },
+    /** A client of the first Sentinel. */
     admin,
+    /** The address of a replica. */
     replicaUrl: `redis://127.0.0.1:${replicas[0]?.port}`,
+    /** What the Sentinels hold for the primary now. */
     primary,
-    failOver: () => vi.waitFor(async () => void (await admin.call('SENTINEL', 'FAILOVER', MASTER)), SOON),
-    async failedOver(from) {
+    /** Tells the Sentinels to change the primary, as soon as they are done with an earlier change. */
+    failOver: () => vi.waitFor(async () => void (await admin.call('SENTINEL', 'FAILOVER', MASTER))),
+    /** Waits until the Sentinels have made another server the primary. */
+    async failedOver(from: RedisNode): Promise<void> {
       await vi.waitFor(async () => {
         const { port, admin } = await primary();
         const isThere = port !== from.port && /^role:master/m.test(await admin.info('replication'));
         if (!isThere) throw new Error('the Sentinels hold on to the old primary');
-      }, SOON);
+      });
     },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   };

@@ -18,7 +18,7 @@ import type { StackAddresses } from '../../integration/support/stack.ts';
 import { allProblems, healed, wronglyPublished, type CheckedTenant, type CheckOptions } from './checker.ts';
 import { Churn, CHURNED } from './churn.ts';
 import type { OwnKafka } from './kafka.ts';
-import { startProxy, type Proxy } from './proxy.ts';
+import { startProxy, via, type Proxy } from './proxy.ts';
 
 export interface TenantOptions {
   /** Odd: faults strike after the first load; even: during it. */
@@ -259,10 +259,4 @@ export async function troubledTenant(options: TenantOptions): Promise<TroubledTe
     redis: await startProxy(new URL(options.redis?.url.split(',')[0] ?? redisUrl).host),
   };
   return new TroubledTenant(hub, proxies, options);
-}
-
-function via(address: string, proxy: Proxy): string {
-  const url = new URL(address);
-  url.host = proxy.address;
-  return url.href.replace(/\/$/, '');
 }

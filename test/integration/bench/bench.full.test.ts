@@ -21,7 +21,7 @@ async function bench(...args: string[]): Promise<BenchNumbers> {
   return JSON.parse(output.slice(output.indexOf('\n{\n'), output.lastIndexOf('\n}') + 2)) as BenchNumbers;
 }
 
-it('the benchmark measures a line by its name, and how the cost grows with the size of a collection', async () => {
+it('the benchmark measures named lines of its report, and the growth of cost with collection size', async () => {
   const byName = await bench(
     '--rows',
     '1000',

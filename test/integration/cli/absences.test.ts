@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
 import { loggedChanges } from '../../oracle/absences.ts';
-import { AN_HOUR, openMirror } from '../support/mirror.ts';
+import { openMirror, registerAbsence } from '../support/mirror.ts';
 import { rollcall } from './support/rollcall.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'];
@@ -14,11 +14,11 @@ const mirror = await openMirror({
 afterAll(() => mirror[Symbol.asyncDispose]());
 await mirror.full();
 
-const register = (student: string) => mirror.hub.district.registerAbsence({ student, ...AN_HOUR });
+const register = (student: string) => registerAbsence(mirror.hub, student);
 const refer = (id: string) => ({ sourcedId: id, type: 'absence', href: `https://hub.example/${id}` });
 const lines = (text: string) => text.split('\n').filter((line) => line !== '');
 
-it('status shows the collections derived from absence-versions below it, without syncs of their own', async () => {
+it('status lists absences and absence-changes below absence-versions, without syncs of their own', async () => {
   const table = lines((await rollcall(mirror.configText, 'status')).stdout).map((line) => line.trim());
   const at = table.findIndex((line) => line.startsWith('absence-versions'));
   expect(table[at + 1]).toMatch(/^↳ absences +- .* \d+ .* - +0 +0$/);
@@ -26,7 +26,7 @@ it('status shows the collections derived from absence-versions below it, without
   expect(table[at + 1]).toContain(` ${(await mirror.view('absences')).size} `);
 });
 
-it('metrics count each published change of an absence, and the contradictions that the hub still has', async () => {
+it('metrics count published events of absences, and the contradictory absences of the hub', async () => {
   const { district } = mirror.hub;
   const contradictions = async () =>
     Number(
@@ -64,7 +64,7 @@ it('metrics count each published change of an absence, and the contradictions th
   expect(await contradictions()).toBe(3);
 });
 
-it('tail --about prints each record in whose key or value the id stands, over all topics of the tenant', async () => {
+it('"rollcall tail --about" prints all records of a tenant that have an id in their key or value', async () => {
   const { district } = mirror.hub;
   const [student = ''] = district.ids('students');
   const root = register(student);

@@ -1,4 +1,5 @@
 import { expect, inject, it, vi } from 'vitest';
+import type { TenantStatus } from '../../../src/core/health/tenant-status.ts';
 import { readSchemaFiles } from '../../../src/log/registry/schema-files.ts';
 import { startStack } from '../../../stack/start-stack.ts';
 import { only } from '../support/only.ts';
@@ -6,8 +7,6 @@ import { otherSchema, rawRecords, tellRegistry } from './support/plant.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
 import { startTestTenant } from './support/test-tenant.ts';
 import { verify } from './support/verify.ts';
-
-const WITHIN = { timeout: 60_000, interval: 200 } as const;
 
 /** A registry that no other test uses, so that it may lose its schemas. */
 async function startOwnRegistry() {
@@ -17,12 +16,6 @@ async function startOwnRegistry() {
   vi.stubEnv('ROLLCALL_REGISTRY_URL', undefined);
   const starting = startStack({ print: () => undefined, prefer: 'testcontainers' });
   return starting.finally(() => vi.unstubAllEnvs());
-}
-
-interface Status {
-  readonly state: string;
-  readonly headline: string;
-  readonly decisions: readonly { readonly commands: readonly string[] }[];
 }
 
 const MIRRORED = only({
@@ -44,7 +37,7 @@ const SCHEMAS = {
   rejects: 'Reject',
 };
 
-it('a registry that lost its schemas gets them again, and what status says makes all records readable', async (context) => {
+it('a registry that lost its schemas gets them again, and commands that status names repair records', async (context) => {
   await using own = Object.assign(await startOwnRegistry(), {
     [Symbol.asyncDispose]: () => own.stop(),
   });
@@ -79,8 +72,8 @@ it('a registry that lost its schemas gets them again, and what status says makes
     return [...new Set(await Promise.all(names))].join();
   }
   const status = async () =>
-    (await rollcall(config, 'status', '--json')).json<{ tenants: [Status] }>().tenants[0];
-  const isWell = () => vi.waitFor(async () => expect((await status()).state).toBe('well'), WITHIN);
+    (await rollcall(config, 'status', '--json')).json<{ tenants: [TenantStatus] }>().tenants[0];
+  const isWell = () => vi.waitFor(async () => expect((await status()).state).toBe('well'));
   /** Runs every command that status prints. */
   async function followRemedies(): Promise<void> {
     for (const command of (await status()).decisions.flatMap(({ commands }) => commands)) {
@@ -101,7 +94,7 @@ it('a registry that lost its schemas gets them again, and what status says makes
     const { state, headline, decisions } = await status();
     expect([state, decisions[0]?.commands.length]).toEqual(['needs-person', 6]);
     expect(headline).toContain('the registry has lost the schema of older records of');
-  }, WITHIN);
+  });
   expect(await schemasIn('orgs')).not.toBe('Org');
   // A change goes out under an id that the registry has.
   const [id = ''] = tenant.hub.district.ids('orgs');

@@ -6,7 +6,7 @@ import { expect, inject, it } from 'vitest';
 import { spawnProgram, type Ended } from '../support/running.ts';
 import { startTestTenant } from './support/test-tenant.ts';
 
-it('the npm package holds what runs, and works from init to a running mirror with an empty home', async () => {
+it('the npm package has all files that run, and works from "rollcall init" to a running mirror', async () => {
   using folder = Object.assign(new DisposableStack(), {
     path: mkdtempSync(join(tmpdir(), 'rollcall-package-')),
   });

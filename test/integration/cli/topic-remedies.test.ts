@@ -37,7 +37,7 @@ function addPartitions(...suffixes: string[]) {
     await vi.waitFor(async () => {
       const { topics } = await admin.fetchTopicMetadata({ topics: suffixes.map(topicOf) });
       expect(topics.map(({ partitions }) => partitions.length)).toEqual(suffixes.map(() => 6));
-    }, 10_000);
+    });
   };
 }
 
@@ -56,7 +56,7 @@ interface Situation {
 
 const SITUATIONS: readonly Situation[] = [
   {
-    what: 'a setting of one topic and the number of partitions of another',
+    what: 'a setting and a number of partitions',
     breaks: async (admin) => {
       await addPartitions('absences')(admin);
       await setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete' });
@@ -66,26 +66,26 @@ const SITUATIONS: readonly Situation[] = [
     recreates: 'absence-versions',
   },
   {
-    what: "the numbers of partitions of rows and of Rollcall's own topics",
+    what: 'the partitions of orgs, rejects and progress',
     breaks: addPartitions('orgs', 'progress', 'rejects'),
     says: ['progress: it has 6 partitions, the configuration says 1', 'orgs: it has 6 partitions'],
     recreates: 'orgs rejects progress',
   },
   {
-    what: 'the number of partitions of the changelog of absences',
+    what: 'the partitions of the changelog',
     breaks: addPartitions('absence-state'),
     says: ['absence-state: it has 6 partitions, the configuration says 3'],
     recreates: 'absence-state',
   },
   {
-    what: 'a number of partitions, and the configuration in its wake',
+    what: 'partitions and, to match, the configuration',
     breaks: addPartitions('users'),
     users: 6,
     says: ['users: it has 6 partitions, its records were written to 3'],
     recreates: 'users',
   },
   {
-    what: 'a configured number of partitions',
+    what: 'the configured number of partitions',
     users: 5,
     says: ['it has 3 partitions, the configuration says 5'],
     recreates: 'users',
@@ -99,15 +99,14 @@ beforeEach(() => {
 afterEach(() => deleteTopicsOf(topicPrefix));
 const topicOf = (suffix: string): string => `${topicPrefix}.north.${suffix}`;
 
-const optionsFor = (users = 3, http = {}): MirrorOptions => {
-  const settings = { kafka: { partitions: { default: 3, users } }, ...http };
+const optionsFor = (users = 3): MirrorOptions => {
+  const settings = { kafka: { partitions: { default: 3, users } } };
   return { hub, topicPrefix, collections, settings };
 };
-const configFor = (users?: number): string =>
-  configTextOf(hub, topicPrefix, optionsFor(users, { http: { port: 0 } }));
+const configFor = (users?: number): string => configTextOf(hub, topicPrefix, optionsFor(users));
 
 it.each(SITUATIONS)(
-  'somebody has changed $what: the start is refused, and its remedy restores a copy that is right',
+  'after a change of $what, a start is refused, and its remedy repairs the topics',
   async ({ breaks, users, says, applies = false, recreates = '' }) => {
     const remedies = applies ? ['rollcall topics apply'] : [];
     if (recreates !== '') remedies.push(`rollcall topics recreate ${recreates} --tenant north --yes`);
@@ -171,7 +170,7 @@ it.each(['users', 'progress'])(
   },
 );
 
-it('topics list shows what differs, apply corrects it, and recreate needs --yes and no owner', async () => {
+it('"topics list" shows what differs, "apply" corrects settings, "recreate" needs --yes and no owner', async () => {
   const topics = (words: string, users?: number) => rollcall(configFor(users), 'topics', ...words.split(' '));
   const list = await topics('list');
   expect([list.code, list.stdout]).toEqual([1, expect.stringContaining('8 of 8 missing or different')]);

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, it } from 'vitest';
-import { AN_HOUR, halfADayAfter, openMirror } from '../support/mirror.ts';
+import { halfADayAfter, openMirror, registerAbsence } from '../support/mirror.ts';
 import { endOffsets } from '../support/stack-kafka.ts';
 import { plant, rawRecord } from './support/plant.ts';
 import { rollcall, startOwner } from './support/rollcall.ts';
@@ -31,7 +31,7 @@ describe('verify', async () => {
     };
   }
 
-  it('calls topics equal only if they equal the hub and were read in full, and writes nothing', async () => {
+  it('verify calls a collection equal only if it was read in full and equals the hub, and writes nothing', async () => {
     const first = await rollcall(tenant.config, 'verify');
     expect([first.code, first.stdout]).toEqual([1, expect.stringContaining('1 of 3 collections are equal')]);
     expect(first.stderr).toMatch(/^! courses, users: it cannot be compared yet[^]*Wait for its first load/m);
@@ -56,9 +56,9 @@ describe('verify', async () => {
       arrange: () => Promise<void> | (() => void) | void,
     ]
   >([
-    ['where the hub fails', 1, '0 of 3', /✗ orgs/, () => tenant.hub.faults.set('error-rate=1')],
+    ['if the hub fails', 1, '0 of 3', /✗ orgs/, () => tenant.hub.faults.set('error-rate=1')],
     [
-      "with another tenant's rows",
+      "if the hub has another tenant's rows",
       1,
       '0 of 3',
       /✗ courses: [^]*--accept-new/,
@@ -73,7 +73,7 @@ describe('verify', async () => {
       },
     ],
     [
-      'whose scan is incomplete',
+      'if its scan is incomplete',
       1,
       '2 of 3',
       /! users: \d+ of \d+ rows came\n→ .* run the command again/,
@@ -84,13 +84,13 @@ describe('verify', async () => {
       },
     ],
     [
-      'some of whose rows have no id, and may be those that the topic has and the hub not',
+      'if the missing rows may be nameless rows',
       1,
       '2 of 3',
       /! users: removals wait, because rows without a readable sourcedId may be/,
       () => tenant.hub.faults.set('malformed-rows=0.1@users'),
     ],
-  ])('does not call a collection equal %s', async (_, code, equal, why, arrange) => {
+  ])('verify does not call a collection equal %s', async (_, code, equal, why, arrange) => {
     const undo = await arrange();
     // An index in Redis would show the row that does not come.
     const ended = await rollcall(inMemory, 'verify');
@@ -103,7 +103,7 @@ describe('verify', async () => {
     ]);
   });
 
-  it('reports keys that differ from the index, or without one from the hub, and repairs them', async () => {
+  it('verify finds keys that differ from the index, or without an index from the hub, and repairs them', async () => {
     const lost = `wrong users missing ${skipped()}`;
     expect(await verify(inMemory)).toEqual({ code: 1, found: [lost] });
     const [corrupt = '', forgotten = ''] = ids('courses');
@@ -128,7 +128,7 @@ describe('verify', async () => {
     expect(await verify(tenant.config)).toEqual({ code: 0, found: [] });
   });
 
-  it('publishes no change of the hub, even beside an owner, but names the sync that brings it', async () => {
+  it('verify publishes no change of the hub, but says which sync will publish each change', async () => {
     const { district } = tenant.hub;
     const [changed = '', gone = '', unstamped = ''] = ids('orgs');
     const row = district.get('orgs', gone) ?? {};
@@ -171,7 +171,7 @@ describe('verify', async () => {
     await owner.stop();
   });
 
-  it('reports what the next full sync will put on hold, and exits with 3', async () => {
+  it('verify reports the rows that the next full sync will put on hold, and exits with 3', async () => {
     const gone = ids('users').slice(0, Math.ceil(ids('users').length / 2));
     remove('users', gone);
     const rowsOnHold = { code: 3, found: gone.map((key) => `on-hold users left-over ${key}`) };
@@ -189,7 +189,7 @@ describe('verify', async () => {
   });
 });
 
-it('verify reports each way in which absences and rejects can be wrong, and no mere contradiction', async () => {
+it('verify reports each kind of error in absences and rejects, but no contradictory absence', async () => {
   await using mirror = await openMirror({
     collections: ['absence-versions', 'absences', 'absence-changes'],
     hubOptions: { students: 20, size: { absencesPerStudentYear: 6 }, startMs: Date.now() },
@@ -209,7 +209,7 @@ it('verify reports each way in which absences and rejects can be wrong, and no m
     pupil,
     other,
     pupil,
-  ].map((student) => district.registerAbsence({ student, ...AN_HOUR }));
+  ].map((student) => registerAbsence(mirror.hub, student));
   district.replaceAbsence(root);
   const replaces = (sourcedId: string) => ({ replaces: { sourcedId, type: 'absence' } });
   district.patch('absence-versions', rival, replaces(root));

@@ -5,7 +5,7 @@ import { topicSettings } from '../../../src/log/topic-settings.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import { tellRegistry } from '../cli/support/plant.ts';
 import { connect } from '../pipeline/redis-copy.ts';
-import { readMessagesAt } from '../support/read-topics.ts';
+import { headerTexts, readMessagesAt } from '../support/read-topics.ts';
 import { createTopic, deleteTopicsOf, plainKafka, withAdmin } from '../support/stack-kafka.ts';
 
 interface FrozenRecord {
@@ -41,12 +41,12 @@ export async function freeze(topicPrefix: string): Promise<FrozenTenant> {
     const suffix = suffixOf(topic);
     const schema = readSchemaFiles().get(suffix);
     const [framed] = ofTopic.flatMap(({ message: { value } }) => value ?? []);
-    const records = ofTopic.map(({ partition, message: { offset, key, value, headers = {} } }) => ({
+    const records = ofTopic.map(({ partition, message: { offset, key, value, headers } }) => ({
       partition,
       offset: Number(offset),
       key: String(key),
       value: value?.toString('base64') ?? null,
-      headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, String(text)])),
+      headers: headerTexts(headers),
     }));
     return {
       suffix,

@@ -8,7 +8,6 @@ import { readSchemaFiles } from '../../../src/log/registry/schema-files.ts';
 import { COLLECTIONS, OWN_TOPICS, type TopicSuffix } from '../../../src/model/collections.ts';
 import { caughtUp, flushRedis } from '../pipeline/redis-copy.ts';
 import { newTopicPrefix, openMirror, type Mirror } from '../support/mirror.ts';
-import { only } from '../support/only.ts';
 import { readMessagesAt } from '../support/read-topics.ts';
 import { compactedView, deleteTopicsOf, readTopics, type TopicRecord } from '../support/stack-kafka.ts';
 import { freeze, thaw, type FrozenTenant } from './frozen-services.ts';
@@ -22,7 +21,7 @@ function openDay(hub: ReferenceHub, topicPrefix: string): Promise<Mirror> {
     hub,
     topicPrefix,
     afterschools: hub.district.afterschoolIds(),
-    collections: only(Object.fromEntries(COLLECTIONS.map((name) => [name, {}]))),
+    collections: COLLECTIONS,
     hubSettings: { pageSize: 50 },
     tenant: {
       schedules: { students: hub.district.ids('students').slice(0, 2), daysBack: 1, daysAhead: 1 },
@@ -32,7 +31,7 @@ function openDay(hub: ReferenceHub, topicPrefix: string): Promise<Mirror> {
   });
 }
 
-it('a day of the reference hub has the schemas, keys, partitions, headers, hashes and values of 0.1.0', async () => {
+it('a fixed day of the reference hub has the schemas, keys, headers, hashes and values of version 0.1.0', async () => {
   const hub = await startFixedHub();
   const topicPrefix = newTopicPrefix();
   {
@@ -51,7 +50,7 @@ it('a day of the reference hub has the schemas, keys, partitions, headers, hashe
   await hub.stop();
 });
 
-it('what 0.1.0 left is continued without a record or a new life of a topic, even if Redis is lost', async () => {
+it('topics of version 0.1.0 are continued without a new record or a new life, even if Redis is lost', async () => {
   const left = JSON.parse(String(brotliDecompressSync(readFileSync(LEFT_BY_0_1_0)))) as FrozenTenant;
   const { topicPrefix, topics } = left;
   const data = topics.flatMap(({ suffix }) =>

@@ -60,7 +60,7 @@ function liveOn({ district, clock, living }: ReferenceHub): void {
   district.deleteAbsence(district.registerAbsence(absence));
 }
 
-it('absent-now.ts waits for missing topics, absent_now.py ends, and both name them', async () => {
+it('the example absent-now.ts waits for missing topics, absent_now.py ends, and both name the topics', async () => {
   const topicPrefix = newTopicPrefix();
   const topics = `${topicPrefix}.north`;
   await using inPython = startTable('Python', topics);
@@ -88,7 +88,7 @@ it('absent-now.ts waits for missing topics, absent_now.py ends, and both name th
   expect(example.output()).not.toMatch(/Warning|ERROR/);
 });
 
-it('each example shows its table only once it is complete, and then equals the changing hub', async () => {
+it('each absent-now example shows no table before the first load ends, and then equals the hub', async () => {
   await using mirror = await openMirror({
     collections: COLLECTIONS,
     hubSettings: { pageSize: 50, paging: 'keyset' },
@@ -135,7 +135,7 @@ it('each example shows its table only once it is complete, and then equals the c
   for (const language of LANGUAGES) expect((await printed(mirror, language)).absent).toContainEqual(shown);
 });
 
-it('each example shows a pupil who left the hub until that is confirmed, and says how old its table is', async () => {
+it('absent-now examples show a pupil who left until the removal is confirmed, and the age of the table', async () => {
   await using mirror = await openMirror({
     collections: COLLECTIONS,
     settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },

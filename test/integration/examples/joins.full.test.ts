@@ -15,7 +15,6 @@ import {
 import { doubledRecords } from '../../oracle/rows.ts';
 import { DAY_MS, openScheduleMirror, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
 import { TERM_MORNING_MS } from '../support/mirror.ts';
-import { only } from '../support/only.ts';
 import type { Running } from '../support/running.ts';
 import { buildJava, exampleFile, startProgram } from './example-process.ts';
 import { expectEqual, type Table } from './expect-table.ts';
@@ -230,14 +229,13 @@ beforeAll(async () => {
 }, 600_000);
 
 it(
-  'the three joins agree through a school day with kills; streams-join joins each change once, in order',
+  'the three join examples agree despite kills, and streams-join joins each change once, in order',
   async () => {
-    const names = ['schedules', 'classes', 'absence-versions', 'absences', 'absence-changes'];
     await using mirror = await openScheduleMirror({
       students: 'absent',
       daysBack: 7,
       daysAhead: 7,
-      collections: only(Object.fromEntries(names.map((name) => [name, {}]))),
+      collections: ['schedules', 'classes', 'absence-versions', 'absences', 'absence-changes'],
       settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
       hubOptions: { students: 120, startMs: BEGIN_MS },
     });

@@ -79,63 +79,59 @@ async function published(topics: string): Promise<{ collection: string; sequence
 }
 
 it(
-  'postgres-sink equals the hub after a hold, re-stamps, a recreated topic and kill -9 of Connect',
+  'the example postgres-sink equals the hub after a hold, a recreated topic and a kill of Connect',
   async ({ signal }) => {
     await fetchConnect({ signal });
-    const hub = await startTestHub({ live: true });
+    await using hub = await startTestHub({ live: true });
     const topicPrefix = newTopicPrefix();
+    await using rest = new AsyncDisposableStack();
+    rest.defer(() => deleteTopicsOf(topicPrefix));
     const topics = `${topicPrefix}.north`;
-    const options = { hub, topicPrefix, tenant: { incrementalEvery: '2s' }, settings: { http: { port: 0 } } };
+    const options = { hub, topicPrefix, tenant: { incrementalEvery: '2s' } };
     const config = configTextOf(hub, topicPrefix, options);
     await using database = await openDatabase(null, signal);
     await database.runFile(join(EXAMPLE, 'tables.sql'));
-    try {
-      const changedUntilMs = performance.now() + CHANGES_MS;
-      let owner = await startOwner(config);
-      await using rest = new AsyncDisposableStack();
-      rest.defer(async () => void (await owner.stop()));
-      await rollcall(config, 'pull', '--full');
-      await using connect = await startConnect(addressesOf(inject('stack'), topics, database), { signal });
-      const sink = { connect, database };
-      await untilTaken(sink, await published(topics), { signal });
-      await database.runFile(join(EXAMPLE, 'lives.sql'));
+    const changedUntilMs = performance.now() + CHANGES_MS;
+    let owner = await startOwner(config);
+    rest.defer(async () => void (await owner.stop()));
+    await rollcall(config, 'pull', '--full');
+    await using connect = await startConnect(addressesOf(inject('stack'), topics, database), { signal });
+    const sink = { connect, database };
+    await untilTaken(sink, await published(topics), { signal });
+    await database.runFile(join(EXAMPLE, 'lives.sql'));
 
-      hub.district.restamp();
-      await connect.killAndStart();
-      const removed = await removeAndApprove(hub, config);
-      const countRemoved = async () => (await database.rows<{ count: number }>(COUNT_REMOVED))[0]?.count;
-      await vi.waitFor(async () => expect(await countRemoved()).toBeGreaterThanOrEqual(removed), WITHIN);
-      hub.district.restamp();
+    hub.district.restamp();
+    await connect.killAndStart();
+    const removed = await removeAndApprove(hub, config);
+    const countRemoved = async () => (await database.rows<{ count: number }>(COUNT_REMOVED))[0]?.count;
+    await vi.waitFor(async () => expect(await countRemoved()).toBeGreaterThanOrEqual(removed), WITHIN);
+    hub.district.restamp();
 
-      // While the topic is gone a user leaves the hub: of that the new topic says nothing.
-      await owner.stop();
-      const [leaver = ''] = hub.district.ids('users');
-      hub.district.remove('users', leaver);
-      const recreate = await rollcall(config, 'topics', 'recreate', 'users', '--tenant', 'north', '--yes');
-      expect([recreate.code, recreate.stderr]).toEqual([0, expect.not.stringContaining('✗')]);
-      owner = await startOwner(config);
-      expect(await beginAgain(sink, topics)).toEqual(['users']);
+    // While the topic is gone a user leaves the hub: of that the new topic says nothing.
+    await owner.stop();
+    const [leaver = ''] = hub.district.ids('users');
+    hub.district.remove('users', leaver);
+    const recreate = await rollcall(config, 'topics', 'recreate', 'users', '--tenant', 'north', '--yes');
+    expect([recreate.code, recreate.stderr]).toEqual([0, expect.not.stringContaining('✗')]);
+    owner = await startOwner(config);
+    expect(await beginAgain(sink, topics)).toEqual(['users']);
 
-      await delay(Math.max(0, changedUntilMs - performance.now()), undefined, { signal });
-      hub.living.freeze();
-      await owner.stop();
-      await using mirror: Mirror = await openMirror(options);
-      await mirror.full();
-      await untilTaken(sink, await published(topics), { signal });
-      for await (const { table, differences } of compareTables(database, hub))
-        expect([table, differences]).toEqual([table, []]);
+    await delay(Math.max(0, changedUntilMs - performance.now()), undefined, { signal });
+    hub.living.freeze();
+    await owner.stop();
+    await using mirror: Mirror = await openMirror(options);
+    await mirror.full();
+    await untilTaken(sink, await published(topics), { signal });
+    for await (const { table, differences } of compareTables(database, hub))
+      expect([table, differences]).toEqual([table, []]);
 
-      await takePositions(sink);
-      const [atMs, todayMs] = [hub.clock.now(), Date.now()];
-      const answers = await answersOf(database, [null, atMs, null, todayMs]);
-      const changes = await mirror.records('absence-changes');
-      const wanted = answersAtHub({ hub, atMs, todayMs, changes });
-      expect(comparable(answers)).toEqual(comparable(wanted));
-      expect(wanted.map(({ length }) => length > 0)).toEqual([true, true, true, true]);
-    } finally {
-      await hub.stop();
-      await deleteTopicsOf(topicPrefix);
-    }
+    await takePositions(sink);
+    const [atMs, todayMs] = [hub.clock.now(), Date.now()];
+    const answers = await answersOf(database, [null, atMs, null, todayMs]);
+    const changes = await mirror.records('absence-changes');
+    const wanted = answersAtHub({ hub, atMs, todayMs, changes });
+    expect(comparable(answers)).toEqual(comparable(wanted));
+    expect(wanted.map(({ length }) => length > 0)).toEqual([true, true, true, true]);
   },
   LONGEST_MS,
 );

@@ -43,7 +43,7 @@ async function expectEachOnce(
   return events.length;
 }
 
-it('in react-once.ts each operation and cause gets the reaction that docs/consuming.md advises', async () => {
+it('the example react-once.ts reacts to each operation and cause as docs/consuming.md advises', async () => {
   await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
   const { district, clock } = mirror.hub;
   await using reactor = new Reactor(mirror, 'TypeScript');
@@ -102,7 +102,7 @@ it('in react-once.ts each operation and cause gets the reaction that docs/consum
   expect(await expectEachOnce(mirror, reactor, { startedAtMs })).toBe(14);
 });
 
-it('each event gets exactly one reaction in each language, although the program fails and is killed', async () => {
+it('each react-once example reacts exactly once to each event, although it fails and is killed', async () => {
   await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
   const { district, clock } = mirror.hub;
   await using reactors = new Reactors(mirror);
@@ -167,7 +167,7 @@ it('each event gets exactly one reaction in each language, although the program 
   });
 });
 
-it('in TypeScript, Python and Java a recreated topic is noticed, and each event in it gets one reaction', async () => {
+it('each react-once example notices a recreated topic, and reacts once to each event of the new topic', async () => {
   await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
   await using reactors = new Reactors(mirror);
   const { each } = reactors;

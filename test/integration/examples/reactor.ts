@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Kafka, logLevel } from 'kafkajs';
 import { inject } from 'vitest';
 import type { Mirror } from '../support/mirror.ts';
 import type { Running } from '../support/running.ts';
+import { withAdmin } from '../support/stack-kafka.ts';
 import { exampleFile, PYTHON, startProgram } from './example-process.ts';
 
 interface Reaction {
@@ -52,14 +52,12 @@ export class Reactor implements AsyncDisposable {
   readonly language: keyof typeof START;
   readonly #directory = mkdtempSync(join(tmpdir(), 'rollcall-test-'));
   readonly #groupId: string;
-  readonly #admin;
   #process: Running | null = null;
 
   constructor(mirror: Mirror, language: keyof typeof START) {
     this.#mirror = mirror;
     this.language = language;
     this.#groupId = `${mirror.topicPrefix}-react-${language}`;
-    this.#admin = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING }).admin();
   }
 
   start(): Running {
@@ -111,8 +109,7 @@ export class Reactor implements AsyncDisposable {
 
   /** Simulates expired offsets or lost commits of the group: all events are delivered again. */
   async forgetOffsets(): Promise<void> {
-    await this.#admin.connect();
-    await this.#admin.deleteGroups([this.#groupId]);
+    await withAdmin((admin) => admin.deleteGroups([this.#groupId]));
   }
 
   /** All reactions, in the order of the decisions. */
@@ -137,7 +134,6 @@ export class Reactor implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#process?.[Symbol.asyncDispose]();
-    await this.#admin.disconnect();
     rmSync(this.#directory, { recursive: true, force: true });
   }
 

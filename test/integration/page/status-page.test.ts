@@ -80,7 +80,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
   emit(ANSWERED);
   const url = await serve(board);
 
-  it('shows every collection with its rows, and says that all is well', async () => {
+  it('the status page shows every collection with its rows, and says that all is well', async () => {
     const page = await open(url);
     await page.waitForSelector('tbody tr');
     expect(await page.textContent('#overall')).toBe('✓ all well');
@@ -92,7 +92,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     expect(cells.map(([name]) => name)).toEqual(COLLECTIONS.map((name, at) => (at < 3 ? name : `↳ ${name}`)));
   });
 
-  it('shows a sync, a decision and a trouble without a reload, and keeps the focus', async () => {
+  it('the status page shows a sync, a decision and a trouble without a reload, and keeps the focus', async () => {
     const page = await open(url);
     await page.waitForSelector('.scroll');
     await page.focus('.scroll');
@@ -116,7 +116,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     expect(await page.textContent('.why')).toBe('No list came (HUB_TIMEOUT)→ Wait.');
   });
 
-  it('links each decision to the page that says how to decide', async () => {
+  it('the status page links each decision to the help page that says how to decide', async () => {
     emit(rowsOnHold('enrollments', 312));
     const page = await open(url);
     const path = await page.getAttribute('#decisions ~ ul a', 'href');
@@ -151,7 +151,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     ['dark', 768],
     ['dark', 390],
   ] as const)(
-    'has no fault for axe in %s at a width of %d, and nothing is cut off',
+    'the status page passes axe in %s at a width of %d, and nothing is cut off',
     async (colorScheme, width) => {
       const page = await open(url, { colorScheme, width });
       await page.waitForSelector('#decisions');
@@ -159,7 +159,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     },
   );
 
-  it('shows text from outside as text, asks no other host, and keeps its own policy', async () => {
+  it('the status page shows text from outside as text, asks no other host, and keeps its own policy', async () => {
     const why = '<img src=x onerror="document.title=1"><script>alert(1)</script>';
     board.report('kafka', { why, remedy: 'none' });
     const page = await open(url);
@@ -171,7 +171,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     expect(policy).toMatch(/^default-src 'none'; script-src 'self';(?!.*unsafe)/);
   });
 
-  it('can be used by keyboard alone', async () => {
+  it('the status page can be used by keyboard alone', async () => {
     const page = await open(url);
     await page.waitForSelector('.commands button');
     const reached = new Set<string>();
@@ -187,7 +187,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     for (const control of ['BUTTON', 'SUMMARY', 'A']) expect(reached).toContain(control);
   });
 
-  it('shows how far a first load is', async () => {
+  it('the status page shows how far a first load is', async () => {
     const loading = boardOf(Date.now(), ['users']);
     loading.emit(
       { type: 'owned', owner: 'vm-1' },
@@ -201,7 +201,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     expect(said).toContain('… first load: 0 of 1 collection complete');
   });
 
-  it('says that Rollcall does not answer, once it does not', async () => {
+  it('the status page says so when Rollcall no longer answers', async () => {
     const page = await open(url);
     await servers[0]?.close();
     await page.waitForSelector('[role=alert]');
@@ -225,7 +225,7 @@ describe.skipIf(browser === undefined || !IS_FULL)('the status page of 500 tenan
     for (const key of keys) await page.keyboard.press(key);
   };
 
-  it('has a closed line for each tenant, first those that need attention', async () => {
+  it('the page of 500 tenants has a closed line for each tenant, first the tenants that need attention', async () => {
     const page = await open(url);
     const ids = await shown(page);
     expect([ids.length, ...ids.slice(0, 6)]).toEqual([500, 't250', 't499', 't301', 't306', 't311', 't000']);
@@ -237,7 +237,7 @@ describe.skipIf(browser === undefined || !IS_FULL)('the status page of 500 tenan
     expect(await page.evaluate('document.querySelectorAll("details[open], table").length')).toBe(0);
   });
 
-  it('keeps a tenant open that a person opened, while others come before it', async () => {
+  it('the page of 500 tenants keeps a tenant that a person opened open while other tenants move up', async () => {
     const page = await open(url);
     await page.click('[data-key=t250] summary');
     await page.waitForSelector('[data-key=t250] tbody tr');
@@ -254,7 +254,7 @@ describe.skipIf(browser === undefined || !IS_FULL)('the status page of 500 tenan
     expect(await page.evaluate('document.querySelectorAll("details[open]").length')).toBe(1);
   });
 
-  it('filters by id and by need of attention, and keeps both in its address', async () => {
+  it('the page of 500 tenants filters by id and by need of attention, and keeps both in its address', async () => {
     const page = await open(url);
     await typeInto(page, '30');
     expect(await shown(page)).toEqual(expect.arrayContaining(['t301', 't306', 't030']));
@@ -272,7 +272,7 @@ describe.skipIf(browser === undefined || !IS_FULL)('the status page of 500 tenan
     expect(await linked.textContent('main')).toContain('No tenant to show.');
   });
 
-  it('shows its own tenants while Redis is away, and the number of others', async () => {
+  it('while Redis is away, the status page shows the tenants of its process and the number of others', async () => {
     world.board.report('redis', { why: 'it does not answer', remedy: 'See its log.' });
     const page = await open(url);
     expect(await shown(page)).toHaveLength(100);
@@ -281,7 +281,7 @@ describe.skipIf(browser === undefined || !IS_FULL)('the status page of 500 tenan
     await page.waitForSelector('[data-key=t499]');
   });
 
-  it('has no fault for axe on a narrow screen, and nothing is cut off', async () => {
+  it('the page of 500 tenants passes axe on a narrow screen, and nothing is cut off', async () => {
     const page = await open(`${url}?tenant=t25`, { width: 390 });
     await page.click('[data-key=t250] summary');
     await page.waitForSelector('[data-key=t250] tbody tr');

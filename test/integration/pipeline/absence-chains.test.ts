@@ -1,8 +1,8 @@
 import { afterAll, expect, inject, it } from 'vitest';
 import { appendAborted } from '../../faults/support/compaction.ts';
 import { chainProblems, loggedChanges, type LoggedChange } from '../../oracle/absences.ts';
-import { AN_HOUR, openMirror } from '../support/mirror.ts';
-import { copyRedis } from './redis-copy.ts';
+import { openMirror, registerAbsence } from '../support/mirror.ts';
+import { flushRedis } from './redis-copy.ts';
 
 const LATER = { toTime: '2026-03-10T10:00:00Z' };
 
@@ -28,19 +28,16 @@ async function changesOf(absenceId: string): Promise<LoggedChange[]> {
   return all.filter((change) => change.absenceId === absenceId);
 }
 
-function register(): string {
-  const { district } = mirror.hub;
-  return district.registerAbsence({ student: district.ids('students')[0] ?? '', ...AN_HOUR });
-}
+const register = (): string => registerAbsence(mirror.hub);
 
-it('a first load of absences is published as snapshots, also after an aborted transaction', async () => {
+it('the first load of absences publishes only snapshot events, even after an aborted transaction', async () => {
   await expectSound();
   const snapshots = loggedChanges(await mirror.records('absence-changes')).map(({ snapshot }) => snapshot);
   expect(snapshots.length).toBeGreaterThan(20);
   expect(new Set(snapshots)).toEqual(new Set([true]));
 });
 
-it('a version, its event and its absence are committed in one transaction', async () => {
+it('an absence version, its event and its absence are committed in one transaction', async () => {
   const before = mirror.events.length;
   const id = register();
   await mirror.incremental();
@@ -57,7 +54,7 @@ it('purged older versions and a lost index neither change an absence id nor publ
   district.remove('absence-versions', root);
   await mirror.full();
   const ends = await mirror.ends();
-  await (await copyRedis(mirror)).flush();
+  await flushRedis(mirror.topicPrefix);
   await mirror.restart();
   await mirror.full();
   expect(await mirror.since(ends)).toEqual([]);

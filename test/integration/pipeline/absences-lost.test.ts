@@ -1,8 +1,8 @@
 import { afterAll, expect, it } from 'vitest';
 import { frame } from '../../unit/log/support/frame.ts';
-import { REBUILD } from '../../../src/owner/rebuild.ts';
 import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
-import { AN_HOUR, openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
+import { rollcall } from '../cli/support/rollcall.ts';
+import { openMirror, registerAbsence, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import {
   deleteTopic,
   plainKafka,
@@ -10,7 +10,7 @@ import {
   truncateTopic,
   type TopicRecord,
 } from '../support/stack-kafka.ts';
-import { copyRedis } from './redis-copy.ts';
+import { flushRedis } from './redis-copy.ts';
 
 const ABSENCES = ['absence-versions', 'absences', 'absence-changes'];
 const OPTIONS: MirrorOptions = { collections: ['orgs', ...ABSENCES], hubOptions: { students: 12 } };
@@ -28,8 +28,6 @@ async function lose(...suffixes: string[]): Promise<void> {
   for (const suffix of suffixes) await recreateTopic(mirror.topic(suffix));
 }
 
-const flushRedis = async (): Promise<void> => (await copyRedis(mirror)).flush();
-
 /** Error codes of a full sync, by collection, after a restart. */
 async function restarted(): Promise<Record<string, unknown>> {
   await mirror.restart();
@@ -39,23 +37,10 @@ async function restarted(): Promise<Record<string, unknown>> {
   );
 }
 
+/** As the remedy of `ABSENCES_LOST` says. */
 async function resetAbsences(): Promise<void> {
-  const { parts, session } = mirror;
-  const { signal } = new AbortController();
-  await REBUILD.handle(
-    { collections: ['absence-versions'], reset: true, person: { by: 'me', from: 'here', reason: null } },
-    {
-      tenant: parts,
-      ...session,
-      signal,
-      report: () => Promise.resolve(),
-      sync: async (name, mode, options) => {
-        const runner = session.runners.get(name);
-        if (runner === undefined) throw new Error(`${name} is not mirrored`);
-        return runner.once(mode, { ...options, signal });
-      },
-    },
-  );
+  const remedy = 'state rebuild --tenant north --collection absences --reset --yes';
+  expect((await rollcall(mirror.configText, ...remedy.split(' '))).code).toBe(0);
 }
 
 /** Of the present lives of the keys. */
@@ -68,10 +53,7 @@ async function expectSound(): Promise<void> {
   expect(chainProblems({ hub: mirror.hub, absences, changes, mayRepeat })).toEqual([]);
 }
 
-function register(): string {
-  const { district } = mirror.hub;
-  return district.registerAbsence({ student: district.ids('students')[0] ?? '', ...AN_HOUR });
-}
+const register = (): string => registerAbsence(mirror.hub);
 
 const changesSince = async (ends: Awaited<ReturnType<Mirror['ends']>>) =>
   (await mirror.since(ends)).filter(({ topic }) => topic === mirror.topic('absence-changes'));
@@ -93,7 +75,7 @@ async function spoilProgress(keys: readonly string[]): Promise<void> {
   await producer.disconnect();
 }
 
-it('a change of an absence has snapshot false, also when the records of progress were lost or spoilt', async () => {
+it('events of changed absences have snapshot false, even if the progress topic was lost or spoilt', async () => {
   await spoilProgress(ABSENCES);
   const id = register();
   mirror.hub.faults.set('missing-list@absences');
@@ -109,16 +91,7 @@ it('a change of an absence has snapshot false, also when the records of progress
   await expectNews(next);
 });
 
-it('a lost absence-state is filled from a current Redis, and is copied afterwards', async () => {
-  await lose('absence-state');
-  const ends = await mirror.ends();
-  expect(await restarted()).toEqual(WELL);
-  await flushRedis();
-  expect(await restarted()).toEqual(WELL);
-  expect(await mirror.since(ends)).toEqual([]);
-});
-
-it('a lost topic of versions ends only absences that have left the hub', async () => {
+it('the loss of the topic absence-versions ends only absences that have left the hub', async () => {
   const vanished = register();
   await mirror.incremental();
   const ends = await mirror.ends();
@@ -130,7 +103,7 @@ it('a lost topic of versions ends only absences that have left the hub', async (
   expect((await changesSince(ends)).map(({ key }) => key)).toEqual([vanished, vanished]);
 });
 
-it('no absence is lost where they are switched off for some time, and on again', async () => {
+it('switching the derived collections of absences off and on again loses no absence', async () => {
   const { hub, topicPrefix } = mirror;
   const gone = register();
   await mirror.incremental();
@@ -146,10 +119,10 @@ it('no absence is lost where they are switched off for some time, and on again',
 });
 
 it.each([
-  ['absence-state and Redis', async () => Promise.all([lose('absence-state'), flushRedis()])],
+  ['absence-state and Redis', () => Promise.all([lose('absence-state'), flushRedis(mirror.topicPrefix)])],
   ['absences', () => truncateTopic(mirror.topic('absences'))],
 ] as const)(
-  'a loss of %s needs a decision at each start, and absences begin again after a reset',
+  'after a loss of %s, each start asks for a decision, and absences begin again after a reset',
   async (_name, loseThem) => {
     await loseThem();
     const ends = await mirror.ends();
@@ -160,6 +133,7 @@ it.each([
     // As a request is that a new session repeats.
     await resetAbsences();
     expect(await mirror.since(begun)).toEqual([]);
+    await mirror.restart();
     await expectSound();
     const again = loggedChanges(await changesSince(ends));
     expect(again.length).toBeGreaterThan(20);

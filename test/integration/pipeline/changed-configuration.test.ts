@@ -11,7 +11,7 @@ const SESSION_MS = 6_000;
 /** The other notices within a heartbeat; then it opens what it got. The machine may be busy. */
 const OPENED_WITHIN_MS = 15_000;
 
-const until = <T>(what: () => Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 60_000, interval: 100 });
+const until = <T>(what: () => Promise<T>): Promise<T> => vi.waitFor(what);
 
 interface Status {
   readonly configuration: { readonly isValid: boolean };
@@ -31,7 +31,7 @@ async function mirrored(process: RollcallProcess): Promise<string[]> {
 
 const resources = new AsyncDisposableStack();
 afterAll(() => resources.disposeAsync());
-const hub = resources.adopt(await startTestHub({ students: 12 }), (each) => each.stop());
+const hub = resources.use(await startTestHub({ students: 12 }));
 const topicPrefix = resources.adopt(newTopicPrefix(), deleteTopicsOf);
 const text = configTextOf(hub, topicPrefix, {
   collections: ['users'],
@@ -70,7 +70,7 @@ const before = configOf([...KEPT, 'gone']);
 const one = resources.use(startProcess(before, 'run'));
 const other = resources.use(startProcess(before, 'run'));
 
-it('workers whose configuration changes one by one move and restart only the tenants concerned', async () => {
+it('workers that get a new configuration one by one move and restart only the tenants concerned', async () => {
   const shares = () => Promise.all([mirrored(one), mirrored(other)]);
   await until(async () => expect((await shares()).map(({ length }) => length)).toEqual([3, 3]));
   const atFirst = await takeOvers();
@@ -116,7 +116,7 @@ it('workers whose configuration changes one by one move and restart only the ten
   await expectToFollowHub(TENANTS);
 });
 
-it('a worker takes over what a killed one had, within a session, a heartbeat and the opening', async () => {
+it('a worker takes over the tenants of a killed worker within a session, a heartbeat and the opening', async () => {
   other.kill('SIGKILL');
   const options = { timeout: SESSION_MS + OPENED_WITHIN_MS, interval: 100 };
   await vi.waitFor(async () => expect((await mirrored(one)).toSorted()).toEqual(TENANTS.toSorted()), options);

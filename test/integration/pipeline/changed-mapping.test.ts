@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { loggedChanges } from '../../oracle/absences.ts';
-import { AN_HOUR, openMirror, type MirrorOptions } from '../support/mirror.ts';
+import { openMirror, registerAbsence, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 
 const OPTIONS: MirrorOptions = {
@@ -24,7 +24,7 @@ it('no field that a changed mapping drops or pseudonymises is published, even if
   const students = district.ids('students');
   /** A chain of two versions; returns the ids of both. */
   const chainOf = (student: string): [string, string] => {
-    const first = district.registerAbsence({ student, ...AN_HOUR });
+    const first = registerAbsence(hub, student);
     return [first, district.replaceAbsence(first, { changes: { toTime: '2026-03-10T10:00:00Z' } })];
   };
   const [whole] = chainOf(students[0] ?? '');

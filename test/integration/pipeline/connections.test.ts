@@ -37,8 +37,7 @@ function connectionsOf(pid: number, ports: readonly number[]): ReadonlyMap<numbe
 
 it('a process with many tenants has at most three connections to each broker, from its start on', async (context) => {
   if (process.platform !== 'linux') context.skip('counts connections as Linux shows them');
-  const hub = await startTestHub({ students: 8 });
-  onTestFinished(() => hub.stop());
+  await using hub = await startTestHub({ students: 8 });
   const topicPrefix = newTopicPrefix();
   onTestFinished(() => deleteTopicsOf(topicPrefix));
   const settings = { kafka: { partitions: 1 } };

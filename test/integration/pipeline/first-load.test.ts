@@ -3,8 +3,7 @@ import { openMirror, startTestHub } from '../support/mirror.ts';
 import { readTopics, withAdmin } from '../support/stack-kafka.ts';
 
 it('the first load equals the hub in every collection, publishes each key once, and rejects nothing', async () => {
-  const hub = await startTestHub({ students: 40, seed: 3 });
-  await using _ = { [Symbol.asyncDispose]: () => hub.stop() };
+  await using hub = await startTestHub({ students: 40, seed: 3 });
   const { district } = hub;
   // Requests have the ids of classes in paths, records in keys.
   const [student] = district.ids('students');

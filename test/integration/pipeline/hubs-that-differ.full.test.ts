@@ -27,7 +27,7 @@ it.each([
   'relative-link empty-204 other-envelope=items hidden-microseconds',
   'error-rate=0.03 reset=0.02',
 ])(
-  'a hub that differs from the standard equals the topics, and each change is published once (%s)',
+  'topics equal a hub that differs from the standard, and each change is published once (%s)',
   async (names) => {
     const faults = names.split(' ');
     await using mirror = await openMirror({

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { expect, it, vi } from 'vitest';
+import { expect, inject, it, vi } from 'vitest';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
-import { endOffsets, type EndOffsets, plainKafka, recreateTopic } from '../support/stack-kafka.ts';
+import { headerTexts, readMessagesAt } from '../support/read-topics.ts';
+import { endOffsets, type EndOffsets, recreateTopic } from '../support/stack-kafka.ts';
 import { flushRedis, redisTexts } from './redis-copy.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -40,35 +40,13 @@ function fill({ hub: { district } }: Mirror): void {
 
 /** Every record as it is in the log, aborted ones and headers included, from these offsets on. */
 async function rawLog(from: EndOffsets, topics: string[]): Promise<Buffer> {
-  const ends = await endOffsets(topics);
-  const open = new Map(Object.entries(ends).filter(([name, end]) => end > (from[name] ?? 0)));
-  const found: Buffer[] = [];
-  const consumer = plainKafka().consumer({
-    groupId: randomUUID(),
-    readUncommitted: true,
-    maxWaitTimeInMs: 50,
-  });
-  await consumer.connect();
-  try {
-    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { topic, partition, lastOffset } }) => {
-      const name = `${topic}/${partition}`;
-      if (Number(lastOffset) + 1 >= (open.get(name) ?? 0)) open.delete(name);
-    });
-    await consumer.subscribe({ topics, fromBeginning: true });
-    await consumer.run({
-      autoCommit: false,
-      eachMessage: ({ topic, partition, message: { key, value, headers, offset } }) => {
-        if (Number(offset) >= (from[`${topic}/${partition}`] ?? 0))
-          for (const part of [key, value, Buffer.from(JSON.stringify(headers))])
-            if (part !== null) found.push(part);
-        return Promise.resolve();
-      },
-    });
-    await vi.waitFor(() => expect([...open.keys()]).toEqual([]), 60_000);
-  } finally {
-    await consumer.disconnect();
-  }
-  return Buffer.concat(found);
+  const messages = await readMessagesAt(inject('stack'), topics, { from, readUncommitted: true });
+  const parts = messages.flatMap(({ message: { key, value, headers } }) => [
+    key ?? Buffer.alloc(0),
+    value ?? Buffer.alloc(0),
+    Buffer.from(JSON.stringify(headerTexts(headers))),
+  ]);
+  return Buffer.concat(parts);
 }
 
 /** The students whose ids Redis holds. */
@@ -82,7 +60,7 @@ it.each([
   { mapping: { pseudonymise: ['student'] }, lost: 'index' },
   { mapping: { drop: ['student'] }, lost: 'changelog' },
 ])(
-  'before the hub answers, no id that the mapping takes out is written ($mapping, lost: $lost)',
+  'before the hub answers, Rollcall writes no id that the mapping hides ($mapping, lost: $lost)',
   async ({ mapping, lost }) => {
     await using mirror = await openMirror(mapped({}));
     fill(mirror);
@@ -104,7 +82,7 @@ it.each([
       started.events.some((each) => each.type === 'hub' && each.event.type === 'request-failed');
     {
       await using _ = started.run();
-      await vi.waitFor(() => expect(isRefused()).toBe(true), 60_000);
+      await vi.waitFor(() => expect(isRefused()).toBe(true));
     }
     const written = await rawLog(from, topics);
     expect(hub.district.ids('students').filter((id) => written.includes(id))).toEqual([]);

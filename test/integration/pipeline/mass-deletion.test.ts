@@ -58,7 +58,7 @@ it('a mass deletion puts all removals of the tenant on hold, and nothing else, u
   expect(await mirror.differences()).toEqual({});
 });
 
-it('a full sync that brings fewer rows than the hub counts misses nothing and removes nothing', async () => {
+it('a full sync with fewer rows than the hub counts removes no row, and counts no row as missing', async () => {
   await using mirror = await openMirror({ collections: ['results'], hubSettings: { pageSize: 50 } });
   const { district, faults, clock } = mirror.hub;
   const full = async () => (await mirror.full('results')).get('results');

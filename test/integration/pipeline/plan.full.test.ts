@@ -70,7 +70,7 @@ it('a plan equals what the next full sync publishes, whatever has changed or was
     expect(kinds).toContain(`absence-versions ${kind}`);
   for (const kind of ['created', 'replaced']) expect(kinds).toContain(`absence-changes ${kind}`);
 
-  const copy = await copyRedis(mirror);
+  const copy = await copyRedis(mirror.topicPrefix);
   clock.advance(TEN_MINUTES_MS);
   living.step(20);
   await mirror.full();

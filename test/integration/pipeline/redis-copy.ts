@@ -2,13 +2,8 @@ import { Redis } from 'ioredis';
 import { expect, inject } from 'vitest';
 import type { Mirror } from '../support/mirror.ts';
 
-export interface RedisCopy {
-  restore(): Promise<void>;
-  flush(): Promise<void>;
-}
-
-/** Copies the tenant's keys, so that they can be put back later as a restore from a backup does. */
-export async function copyRedis({ topicPrefix }: Mirror): Promise<RedisCopy> {
+/** Copies the keys of an installation, so that they can be put back later as a restore from a backup does. */
+export async function copyRedis(topicPrefix: string) {
   await using redis = connect();
   const values = new Map<string, Buffer>();
   for (const key of await redis.client.keys(`*${topicPrefix}*`)) {
@@ -16,11 +11,9 @@ export async function copyRedis({ topicPrefix }: Mirror): Promise<RedisCopy> {
     if (value !== null) values.set(key, value);
   }
   expect(values.size).toBeGreaterThan(0);
-  const flush = (): Promise<void> => flushRedis(topicPrefix);
   return {
-    flush,
     async restore() {
-      await flush();
+      await flushRedis(topicPrefix);
       await using other = connect();
       for (const [key, value] of values) await other.client.restore(key, 0, value);
     },

@@ -1,12 +1,5 @@
 import type { Tenant } from '../../../src/table/tenant.ts';
-import {
-  halfADayAfter,
-  openMirror,
-  TERM_MORNING_MS,
-  type Mirror,
-  type MirrorOptions,
-} from '../support/mirror.ts';
-import { only } from '../support/only.ts';
+import { halfADayAfter, openMirror, TERM_MORNING_MS, type MirrorOptions } from '../support/mirror.ts';
 import { dayAfter, osloDate, scheduleDifferences, type Days } from '../../oracle/schedules.ts';
 
 export const DAY_MS = 86_400_000;
@@ -16,21 +9,13 @@ export interface ScheduleOptions extends MirrorOptions {
   readonly daysAhead?: number;
 }
 
-export interface ScheduleMirror extends Mirror {
-  /** Moves the clock of the program ahead of the hub's. */
-  advanceDays(days: number): void;
-  window(): Days;
-  /** The differences between `schedules` and the hub. */
-  scheduleDifferences(students: Iterable<string>, becameEmpty?: readonly string[]): Promise<string[]>;
-  /** For which students the hub was asked since the last call, in order of ids; twice for two requests. */
-  asked(): string[];
-}
+export type ScheduleMirror = Awaited<ReturnType<typeof openScheduleMirror>>;
 
 /** A window that reaches into a term from any day of a year. */
 export const ALWAYS_WITH_LESSONS = { daysBack: 35, daysAhead: 35 };
 
 /** A mirror of schedules and of the collections that select their students, on a Tuesday in term. */
-export async function openScheduleMirror(options: ScheduleOptions): Promise<ScheduleMirror> {
+export async function openScheduleMirror(options: ScheduleOptions) {
   const { students, daysBack = 1, daysAhead = 3, ...rest } = options;
   const originMs = Date.now();
   let skippedMs = 0;
@@ -58,19 +43,21 @@ export async function openScheduleMirror(options: ScheduleOptions): Promise<Sche
     return { from: dayAfter(today, -daysBack), to: dayAfter(today, daysAhead) };
   };
   return Object.assign(mirror, {
-    advanceDays: (days: number) => {
+    /** Moves the clock of the program ahead of the hub's. */
+    advanceDays: (days: number): void => {
       skippedMs += days * DAY_MS;
     },
     window,
-    scheduleDifferences: async (wanted: Iterable<string>, becameEmpty: readonly string[] = []) =>
+    /** The differences between `schedules` and the hub. */
+    scheduleDifferences: async (wanted: Iterable<string>) =>
       scheduleDifferences({
         hub: mirror.hub,
         students: wanted,
         days: window(),
         records: await mirror.records('schedules'),
-        becameEmpty,
       }),
-    asked: () => {
+    /** For which students the hub was asked since the last call, in order of ids; twice for two requests. */
+    asked: (): string[] => {
       const requests = mirror.hub.requests.all().filter(({ target }) => target === 'schedules');
       mirror.hub.requests.clear();
       return requests.map(({ url }) => new URL(url, 'http://hub').searchParams.get('student') ?? '').sort();
@@ -78,11 +65,9 @@ export async function openScheduleMirror(options: ScheduleOptions): Promise<Sche
   });
 }
 
-function collectionsFor(students: ScheduleOptions['students']): ReturnType<typeof only> {
-  if (students === 'absent') {
-    return only({ schedules: {}, 'absence-versions': {}, absences: {}, 'absence-changes': {} });
-  }
-  return only(students === 'all' ? { schedules: {}, students: {} } : { schedules: {} });
+function collectionsFor(students: ScheduleOptions['students']): readonly string[] {
+  if (students === 'absent') return ['schedules', 'absence-versions', 'absences', 'absence-changes'];
+  return students === 'all' ? ['schedules', 'students'] : ['schedules'];
 }
 
 /** The chain index forgets old absences by the clock of the machine. */

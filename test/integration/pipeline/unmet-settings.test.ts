@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { openMirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 
-it('run warns once of fields that no row has and afterschools that are not known, and status shows them', async () => {
+it('run warns once of unknown fields and afterschools in its configuration, and status shows them', async () => {
   const users = { drop: ['emial', 'email'], ignore: ['shoeSize'] };
   const schedules = { drop: ['teachres'] };
   await using mirror = await openMirror({

@@ -16,7 +16,7 @@ const UNUSUAL_IDS = [
   '😀',
 ];
 
-it('ids of any characters are distinct keys, and large rows are published or rejected', async () => {
+it('ids with any characters are distinct keys, and only rows too large for Kafka are rejected', async () => {
   await using mirror = await openMirror({ collections: ['courses'], hubSettings: { pageSize: 3 } });
   const { district } = mirror.hub;
   for (const id of UNUSUAL_IDS) district.put('courses', { sourcedId: id, title: `Course ${id}` });

@@ -35,7 +35,7 @@ it.each<[right: string, Loss]>([
     { takes: acl(prefixed('topic'), 'Create'), beginsWith: { collections: ['orgs', 'courses'] } },
   ],
 ])(
-  'process and "check" name a missing right, and what "check" says is enough to go on: %s',
+  'process and "check" name a missing Kafka right, and the remedy of "check" is enough: %s',
   async (right, { takes, beginsWith }) => {
     await using run = await world.run();
     await world.take(takes);
@@ -44,7 +44,7 @@ it.each<[right: string, Loss]>([
   },
 );
 
-it('a user that may read and write topics needs no right of its own to describe them', async () => {
+it('a Kafka user that may read and write topics needs no separate right to describe the topics', async () => {
   await world.take(acl(prefixed('topic'), 'Describe'));
   expect(await world.check()).toEqual([]);
   await using run = await world.run();

@@ -6,7 +6,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const TOPICS = ['orgs', 'progress', 'rejects'].map((suffix) => `rollcall.north.${suffix}`);
 
-it('a user that does what "check" says has every right that "run" needs, and asking has no effect', async () => {
+it('the Kafka rights that "check" names are enough for "run", and "check" itself changes nothing', async () => {
   const denied = await world.check();
   expect(denied.map(({ text }) => text)).toEqual([
     `Kafka denies this user Create, Describe, DescribeConfigs, Read, Write on the topics ${TOPICS.join(', ')}`,
@@ -26,7 +26,7 @@ it('a user that does what "check" says has every right that "run" needs, and ask
   expect(run.output().match(/"mirroring"/g)).toHaveLength(1);
 });
 
-it('a right on one topic taken from a running process is named once, and its return suffices', async () => {
+it('a Kafka right that a running process loses is named once, and granting the right again suffices', async () => {
   await using run = await world.run();
   // The other topics keep it.
   for (const topic of TOPICS.slice(1)) await world.grant(acl(`--topic ${topic}`, 'Write'));

@@ -67,7 +67,7 @@ it.each([
     () => withCertificate(certificates.client.encryptedKey, certificates.client.passphrase),
   ],
 ])(
-  'TLS, passwords and the documented rights suffice for a sync, authenticated at Kafka by %s',
+  'a sync works over TLS with only the documented rights, logged in to Kafka by %s',
   async (_name, kafkaSettings) => {
     await using pull = startProcess(configWith({ kafka: kafkaSettings() }), 'pull', '--full');
     await pull.endsWith(0);
@@ -109,7 +109,7 @@ it.each([
     ['Kafka failed', 'kafka.ssl'],
   ],
 ])(
-  'a service that cannot be used is reported with the setting to look at: %s',
+  '"check" reports a service that cannot be used, with the setting to look at: %s',
   async (_name, given, texts) => {
     await using check = startProcess(configWith(given()), 'check');
     await check.endsWith(1);
@@ -118,7 +118,7 @@ it.each([
   },
 );
 
-it('services whose certificates have an unknown authority are reported with the remedy', async () => {
+it('"check" reports services whose certificates have an unknown authority, with a remedy', async () => {
   vi.stubEnv('NODE_EXTRA_CA_CERTS', undefined);
   const redisSsl = { ca: undefined };
   await using check = startProcess(configWith({ kafka: right(), redisSsl }), 'check');
@@ -126,13 +126,12 @@ it('services whose certificates have an unknown authority are reported with the 
   expect(check.output().match(/NODE_EXTRA_CA_CERTS=<file>|set redis\.ssl\.ca/g)).toHaveLength(2);
 });
 
-it('a running process uses a replaced secret from a file for its next request or connection', async () => {
+it('a running process uses a secret that was replaced in its file for the next request or connection', async () => {
   const path = (name: string): string => join(secured.folder, `${name}.secret`);
   const write = (name: string, secret: string) => writeFile(path(name), `${secret}\n`);
   await write('kafka', SECRETS.scram);
   await write('redis', SECRETS.redis);
   await write('registry', 'S3CRET-wrong');
-  const soon = { timeout: 60_000, interval: 100 };
   await using run = startProcess(
     configWith({
       kafka: secured.saslOf('scram-sha-512', inFile(path('kafka'))),
@@ -142,7 +141,7 @@ it('a running process uses a replaced secret from a file for its next request or
     'run',
   );
   const shows = (text: string): Promise<void> =>
-    vi.waitFor(async () => expect(await (await run.get('/readyz')).text()).toContain(text), soon);
+    vi.waitFor(async () => expect(await (await run.get('/readyz')).text()).toContain(text));
   await shows('"part":"registry"');
   await write('registry', SECRETS.registry);
   await shows('"ready":true');
@@ -159,7 +158,7 @@ it('a running process uses a replaced secret from a file for its next request or
   const { district } = secured.hub;
   const [org = ''] = district.ids('orgs');
   district.patch('orgs', org, { name: 'Renamed' });
-  await vi.waitFor(async () => expect(await recordsOfOrgs()).toBeGreaterThan(before), soon);
+  await vi.waitFor(async () => expect(await recordsOfOrgs()).toBeGreaterThan(before));
   run.kill('SIGTERM');
   await run.endsWith(0);
   expect(run.output()).not.toContain('S3CRET');

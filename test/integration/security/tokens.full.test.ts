@@ -13,7 +13,6 @@ import { startTokenService } from './support/token-service.ts';
 
 const SECRET = 'S3CRET-client';
 const TOPIC = 'rollcall.north.orgs';
-const SOON = { timeout: 120_000, interval: 50 } as const;
 
 const parts = new AsyncDisposableStack();
 afterAll(() => parts.disposeAsync());
@@ -60,7 +59,7 @@ function configWith({
   });
 }
 
-it('a sync gets one token for all its connections to three brokers, and one for the registry', async () => {
+it('a sync fetches one OAuth token for all connections to Kafka, and one token for the registry', async () => {
   await using pull = startProcess(configWith(), 'pull', '--full');
   await pull.endsWith(0);
   expect((await readTopicsAt(servers, [TOPIC])).length).toBeGreaterThan(0);
@@ -68,7 +67,7 @@ it('a sync gets one token for all its connections to three brokers, and one for 
   expect(pull.output()).not.toContain('S3CRET');
 });
 
-it('tokens that expire again and again while a process runs cost no record, and double none', async () => {
+it('OAuth tokens that expire while a process runs lose no record, and repeat no record', async () => {
   // The brokers end the session of a connection with its token.
   tokens.lifetimeSeconds = 8;
   await using run = startProcess(configWith(), 'run');
@@ -85,7 +84,7 @@ it('tokens that expire again and again while a process runs cost no record, and 
   while (tokens.issued < 8) {
     names.push(`Name ${names.length}`);
     district.patch('orgs', org, { name: names.at(-1) });
-    await vi.waitFor(async () => expect(await published()).toEqual(names), SOON);
+    await vi.waitFor(async () => expect(await published()).toEqual(names));
   }
   expect(doubledRecords(await records())).toEqual([]);
   const troubles = run.lines().filter((line) => /"level":"(warn|error|fatal)"/.test(line));
@@ -118,7 +117,7 @@ it.each([
     { ofKafka: { ca: inFile(certificates.client.cert) } },
     ['No token', 'TLS certificate is not trusted', 'kafka.sasl.tokenUrl'],
   ],
-])('"check" says why there is no log-in, and which setting to look at: %s', async (_, given, texts) => {
+])('"check" says why an OAuth log-in fails, and which setting to look at: %s', async (_, given, texts) => {
   await using check = startProcess(configWith(given), 'check');
   await check.endsWith(1);
   const words = check.output().replaceAll(/\s+/g, ' ');
@@ -126,7 +125,7 @@ it.each([
   expect(check.output()).not.toContain('S3CRET');
 });
 
-it('a token of the registry in a file may be replaced while the process runs', async () => {
+it('a running process uses a registry token that was replaced in its file', async () => {
   const path = join(folder, 'bearer');
   const write = async (token: string): Promise<void> => {
     await writeFile(`${path}.new`, token);
@@ -140,13 +139,13 @@ it('a token of the registry in a file may be replaced while the process runs', a
   });
   await using run = startProcess(config, 'run');
   const shows = (text: string): Promise<void> =>
-    vi.waitFor(async () => expect(await (await run.get('/readyz')).text()).toContain(text), SOON);
+    vi.waitFor(async () => expect(await (await run.get('/readyz')).text()).toContain(text));
   await shows('"part":"registry"');
   await write(await tokens.issue());
   await shows('"ready":true');
 });
 
-it('a registry that wants a certificate of the client gets it, by a key with a passphrase', async () => {
+it('a registry that wants a client certificate gets the certificate, by a key with a passphrase', async () => {
   const { client, ca } = secured.certificates;
   await using strict = await startSecuredRegistry(secured.certificates, null);
   const configOf = (ssl: object) =>

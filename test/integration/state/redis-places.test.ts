@@ -18,19 +18,49 @@ const divided = parts.use(await startRedisCluster());
 const { sentinel } = watched;
 const oneOf = (url: string) => url.split(',')[0] ?? '';
 const PLACES: readonly (readonly [what: string, servers: RedisServers, says: string, remedy: string])[] = [
-  ['a node of a Cluster as one server', { url: oneOf(divided.url) }, 'a Redis Cluster', 'redis.cluster'],
-  ['a Sentinel as a Redis', { url: oneOf(watched.url) }, 'is a Sentinel', 'redis.sentinel.master'],
-  ['a replica as one server', { url: watched.replicaUrl }, 'a read-only replica', 'redis.url to the primary'],
-  ['a Redis as a Cluster', { url: single.url, cluster: true }, 'is not a Redis Cluster', 'redis.cluster'],
-  ['a Redis as a Sentinel', { url: single.url, sentinel }, 'is no Sentinel', 'redis.url to the Sentinels'],
   [
-    'a name that Sentinels do not know',
+    'a Cluster node configured as a single Redis',
+    { url: oneOf(divided.url) },
+    'a Redis Cluster',
+    'redis.cluster',
+  ],
+  ['a Sentinel configured as a Redis', { url: oneOf(watched.url) }, 'is a Sentinel', 'redis.sentinel.master'],
+  [
+    'a replica configured as a single Redis',
+    { url: watched.replicaUrl },
+    'a read-only replica',
+    'redis.url to the primary',
+  ],
+  [
+    'a Redis configured as a Cluster',
+    { url: single.url, cluster: true },
+    'is not a Redis Cluster',
+    'redis.cluster',
+  ],
+  [
+    'a Redis configured as a Sentinel',
+    { url: single.url, sentinel },
+    'is no Sentinel',
+    'redis.url to the Sentinels',
+  ],
+  [
+    'a primary name that Sentinels do not know',
     { url: watched.url, sentinel: { master: 'nobody' } },
     'know no primary of that name',
     'redis.sentinel.master',
   ],
-  ['Sentinels that are away', { url: 'redis://127.0.0.1:1', sentinel }, 'no Sentinel answers', 'redis.url'],
-  ['a Cluster that is away', { url: 'redis://127.0.0.1:1', cluster: true }, 'does not answer', 'redis.url'],
+  [
+    'Sentinels that do not answer',
+    { url: 'redis://127.0.0.1:1', sentinel },
+    'no Sentinel answers',
+    'redis.url',
+  ],
+  [
+    'a Cluster that does not answer',
+    { url: 'redis://127.0.0.1:1', cluster: true },
+    'does not answer',
+    'redis.url',
+  ],
 ];
 
 const opened: StateStore[] = [];
@@ -44,7 +74,7 @@ function storeAt(servers: RedisServers): StateStore {
   return store;
 }
 
-it.each(PLACES)('%s is named, with the setting to change', async (_, servers, says, remedy) => {
+it.each(PLACES)('the error for %s names the setting to change', async (_, servers, says, remedy) => {
   const error: unknown = await storeAt(servers)
     .ready()
     .catch((thrown: unknown) => thrown);
@@ -54,7 +84,7 @@ it.each(PLACES)('%s is named, with the setting to change', async (_, servers, sa
   });
 });
 
-it('one primary of a Cluster that evicts is enough for a refusal', async () => {
+it('a Redis Cluster is refused even if only one of its primaries may evict keys', async () => {
   const { admin } = await divided.primaryOf(16_000);
   await storeAt({ url: divided.url, cluster: true }).ready();
   await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
@@ -64,7 +94,7 @@ it('one primary of a Cluster that evicts is enough for a refusal', async () => {
   await admin.config('SET', 'maxmemory-policy', 'noeviction');
 });
 
-it('the documented rights are enough at a Cluster, also while a slot moves', async () => {
+it('the documented Redis rights are enough on a Cluster, even while a slot moves', async () => {
   for (const { admin } of divided.nodes)
     await admin.acl('SETUSER', 'rollcall', 'reset', 'on', '>p', ...redisRights());
   const { url } = divided;
@@ -86,7 +116,7 @@ it('the documented rights are enough at a Cluster, also while a slot moves', asy
   expect(await index.lookup('rows', ['a', 'b'], 'tx-1')).toEqual([expect.any(Buffer), null]);
 });
 
-it('a Cluster whose nodes name no address is reported, and not waited for', async () => {
+it('a Redis Cluster whose nodes name no address is reported as unreachable', async () => {
   const settings = { port: String(await portForNode()), 'cluster-enabled': 'yes' };
   const { admin, port } = await startRedisNode(parts, await redisFolder(parts), { settings });
   await admin.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: SLOTS }, (_, slot) => slot));
@@ -95,7 +125,7 @@ it('a Cluster whose nodes name no address is reported, and not waited for', asyn
   });
 });
 
-it('Sentinels with a user of their own accept its password, and name a wrong one', async () => {
+it('Rollcall logs in to Sentinels with their own user, and an error names a wrong password', async () => {
   const rights = ['-@all', '+auth', '+sentinel|get-master-addr-by-name'];
   for (const [, port] of watched.url.matchAll(/:(\d+)/g)) {
     const admin = watched.admin.duplicate({ port: Number(port) });

@@ -35,7 +35,7 @@ function newStore(options: Partial<RedisStoreOptions> = {}): StateStore {
   return store;
 }
 
-it('a well configured Redis is accepted with nothing written, and one that may evict the index refused', async () => {
+it('a Redis that may evict keys is refused, and a well configured Redis is accepted without a write', async () => {
   await newStore().ready();
   expect(await admin.keys('*')).toEqual([]);
   for (const policy of ['allkeys-lru', 'volatile-ttl']) {
@@ -48,64 +48,61 @@ it('a well configured Redis is accepted with nothing written, and one that may e
   }
 });
 
-describe.each(['users', 'absence-versions'] as const)(
-  'an index of %s is unknown, not empty,',
-  (collection) => {
-    const index = () => newStore().tenant('north').collection(collection);
-    const keyOf = (part: string) => `{rc:north}:${collection}:${part}`;
-    const areas = areasOf(collection);
-    const full = areas.flatMap((area) => ['a', 'b'].map((key) => Object.assign(set(key), { area })));
+describe.each(['users', 'absence-versions'] as const)('an index of %s', (collection) => {
+  const index = () => newStore().tenant('north').collection(collection);
+  const keyOf = (part: string) => `{rc:north}:${collection}:${part}`;
+  const areas = areasOf(collection);
+  const full = areas.flatMap((area) => ['a', 'b'].map((key) => Object.assign(set(key), { area })));
 
-    /** @param expected the transaction that its user knows */
-    async function expectUnknown(expected: string | null): Promise<void> {
-      const unknown = index();
-      expect(await unknown.position()).toBeNull();
-      await expect(unknown.lookup('rows', ['a'], expected)).rejects.toMatchObject(diverged);
-      await expect(unknown.apply(expected, positionAt(2), [])).rejects.toMatchObject(diverged);
-      await expect(unknown.resume(positionAt(1))).rejects.toMatchObject(diverged);
+  /** @param expected the transaction that its user knows */
+  async function expectUnknown(expected: string | null): Promise<void> {
+    const unknown = index();
+    expect(await unknown.position()).toBeNull();
+    await expect(unknown.lookup('rows', ['a'], expected)).rejects.toMatchObject(diverged);
+    await expect(unknown.apply(expected, positionAt(2), [])).rejects.toMatchObject(diverged);
+    await expect(unknown.resume(positionAt(1))).rejects.toMatchObject(diverged);
+  }
+
+  it(`an index of ${collection} that lost an area, a key or its position is unknown, not empty`, async () => {
+    for (const lose of [
+      ...areas.map((area) => () => admin.del(keyOf(area))),
+      ...areas.map((area) => () => admin.hdel(keyOf(area), 'a')),
+      () => admin.del(keyOf('position')),
+      () => admin.flushall(),
+    ]) {
+      await admin.flushall();
+      await index().apply(null, positionAt(1), full);
+      expect(await index().position()).toEqual(positionAt(1));
+      await lose();
+      await expectUnknown('tx-1');
     }
+    expect(await admin.dbsize()).toBe(0);
+  });
 
-    it('if an area, a part of it, its position or all of it is lost', async () => {
-      for (const lose of [
-        ...areas.map((area) => () => admin.del(keyOf(area))),
-        ...areas.map((area) => () => admin.hdel(keyOf(area), 'a')),
-        () => admin.del(keyOf('position')),
-        () => admin.flushall(),
-      ]) {
-        await admin.flushall();
-        await index().apply(null, positionAt(1), full);
-        expect(await index().position()).toEqual(positionAt(1));
-        await lose();
-        await expectUnknown('tx-1');
-      }
-      expect(await admin.dbsize()).toBe(0);
-    });
+  it(`an index of ${collection} of which one area is left is unknown, and a rebuild removes the area`, async () => {
+    for (const area of areas) {
+      await admin.hset(keyOf(area), 'a', randomBytes(16));
+      await expectUnknown(null);
+      await index().rebuild();
+      expect(await admin.keys('*')).toEqual([keyOf('position')]);
+      await admin.flushall();
+    }
+  });
 
-    it('if one area alone is left, which a rebuild removes', async () => {
-      for (const area of areas) {
-        await admin.hset(keyOf(area), 'a', randomBytes(16));
-        await expectUnknown(null);
-        await index().rebuild();
-        expect(await admin.keys('*')).toEqual([keyOf('position')]);
-        await admin.flushall();
-      }
-    });
+  it(`an index of ${collection} with the layout of another version is unknown, not empty`, async () => {
+    for (const counts of [{ rowCount: 1, rejectCount: 0 }, { rowsCount: 1 }]) {
+      await admin.hset(keyOf('rows'), 'a', randomBytes(16));
+      const position = JSON.stringify(positionAt(1));
+      await admin.hset(keyOf('position'), { transactionId: 'tx-1', position, ...counts });
+      await expectUnknown('tx-1');
+      await (await index().rebuild()).finish(positionAt(1));
+      expect([await index().position(), await index().count('rows')]).toEqual([positionAt(1), 0]);
+      await admin.flushall();
+    }
+  });
+});
 
-    it('if it has the layout of another version', async () => {
-      for (const counts of [{ rowCount: 1, rejectCount: 0 }, { rowsCount: 1 }]) {
-        await admin.hset(keyOf('rows'), 'a', randomBytes(16));
-        const position = JSON.stringify(positionAt(1));
-        await admin.hset(keyOf('position'), { transactionId: 'tx-1', position, ...counts });
-        await expectUnknown('tx-1');
-        await (await index().rebuild()).finish(positionAt(1));
-        expect([await index().position(), await index().count('rows')]).toEqual([positionAt(1), 0]);
-        await admin.flushall();
-      }
-    });
-  },
-);
-
-it('250,000 changes are written in one step, and one more is refused with nothing written', async () => {
+it('an index takes 250,000 changes in one step, and refuses a larger step without writing anything', async () => {
   const index = newStore({ commandTimeoutMs: 60_000 }).tenant('north').collection('absence-versions');
   const areas = areasOf('absence-versions');
   const value = randomBytes(23);
@@ -122,7 +119,7 @@ it('250,000 changes are written in one step, and one more is refused with nothin
   for (const area of areas) expect(await index.count(area)).toBe(changes.length / areas.length);
 });
 
-it('a wrong or missing password is reported as refused, not as an outage, and no error shows it', async () => {
+it('a wrong or missing Redis password is reported as a refusal, and no error shows the password', async () => {
   await admin.acl('SETUSER', 'mirror', 'on', '>right-secret', '~*', '&*', '+@all');
   await admin.config('SET', 'requirepass', 'secret');
   const inUrl = server.url.replace('://', '://mirror:wrong-secret@');
@@ -142,7 +139,7 @@ it('a wrong or missing password is reported as refused, not as an outage, and no
   await admin.config('SET', 'requirepass', '');
 });
 
-it('missing rights are found at the start, and the rights named in the remedy are enough', async () => {
+it('missing Redis rights are found at the start, and the rights that the remedy names are enough', async () => {
   await admin.acl('SETUSER', 'poor', 'reset', 'on', '>p', '~*', '+@read', '+info');
   const keyPrefix = 'rc:rollcall';
   const error: unknown = await newStore({ keyPrefix, username: 'poor', password: () => 'p' })
@@ -169,7 +166,7 @@ it('missing rights are found at the start, and the rights named in the remedy ar
   expect(await store.coordination.take('north', 'me')).not.toBeNull();
 });
 
-it('a full Redis refuses a step, and nothing of the step is written', async () => {
+it('a full Redis refuses an index write, and nothing of the write is stored', async () => {
   const store = newStore();
   const index = store.tenant('north').collection('users');
   const kept = set('kept');
@@ -222,7 +219,7 @@ async function failToSave(): Promise<void> {
   await admin.set('changed', 'since the last save');
   await admin.config('SET', 'save', '3600 1');
   await admin.bgsave();
-  await vi.waitUntil(async () => /rdb_last_bgsave_status:err/.test(await admin.info('persistence')), 10_000);
+  await vi.waitUntil(async () => /rdb_last_bgsave_status:err/.test(await admin.info('persistence')));
 }
 
 async function saveNoMore(): Promise<void> {
@@ -236,12 +233,12 @@ async function loadSlowly(): Promise<void> {
   await admin.config('SET', 'key-load-delay', '400000');
   loaded = admin.debug('RELOAD').then(async () => admin.config('SET', 'key-load-delay', '0'));
   const other = admin.duplicate({ enableReadyCheck: false });
-  await vi.waitUntil(async () => /^loading:1/m.test(await other.info('persistence')), 10_000);
+  await vi.waitUntil(async () => /^loading:1/m.test(await other.info('persistence')));
   other.disconnect();
 }
 
 it.each(REFUSALS)(
-  'a Redis that %s is named for that at each attempt, with what to do, and used again once it is not so',
+  'each attempt at a Redis that %s says so with a remedy, until Redis can be used again',
   async (_, says, remedy, begin, end) => {
     const store = newStore({ connectTimeoutMs: 3_000 });
     const named = { message: expect.stringContaining(says), remedy: expect.stringContaining(remedy) };
@@ -254,11 +251,11 @@ it.each(REFUSALS)(
     } finally {
       await end();
     }
-    await vi.waitFor(() => store.ready(), 10_000);
+    await vi.waitFor(() => store.ready());
   },
 );
 
-it("another program's data under Rollcall's keys is refused, and the position does not move past it", async () => {
+it("the index refuses another program's data under its Redis keys, and keeps its position", async () => {
   const index = newStore().tenant('north').collection('users');
   await index.apply(null, positionAt(1), [set('a')]);
   await admin.set('{rc:north}:users:rejects', 'not a hash');
@@ -267,14 +264,14 @@ it("another program's data under Rollcall's keys is refused, and the position do
   expect(await index.lookup('rows', ['b'], 'tx-1')).toEqual([null]);
 });
 
-it('a Redis that cannot be reached is reported as such, and used once it can be reached', async () => {
+it('a Redis that cannot be reached is reported as unreachable, and used once Redis is back', async () => {
   await using proxy = await startProxy(new URL(server.url).host);
   const store = newStore({ url: `redis://${proxy.address}`, commandTimeoutMs: 1_000 });
   for (const trouble of ['cut', 'cut', 'half-open'] as const) {
     proxy.begin(trouble);
     await expect(store.ready()).rejects.toMatchObject(unreachable);
     proxy.mend();
-    await vi.waitFor(() => store.ready(), 10_000);
+    await vi.waitFor(() => store.ready());
   }
   await expect(newStore({ url: 'redis://127.0.0.1:1' }).ready()).rejects.toMatchObject({
     ...unreachable,

@@ -68,13 +68,23 @@ export function halfADayAfter(ms: number): string {
 /** Tuesday in term: no test may depend on when it runs. */
 export const TERM_MORNING_MS = Date.parse('2026-03-10T09:30:00.000Z');
 /** The times of an absence of an hour on that day. */
-export const AN_HOUR = { fromTime: '2026-03-10T08:00:00Z', toTime: '2026-03-10T09:00:00Z' };
+const AN_HOUR = { fromTime: '2026-03-10T08:00:00Z', toTime: '2026-03-10T09:00:00Z' };
 
-export function startTestHub(options: ReferenceHubOptions = {}): Promise<ReferenceHub> {
+/** Registers such an absence; default: of the first student. Returns its id. */
+export function registerAbsence(
+  { district }: ReferenceHub,
+  student = district.ids('students')[0] ?? '',
+): string {
+  return district.registerAbsence({ student, ...AN_HOUR });
+}
+
+export async function startTestHub(
+  options: ReferenceHubOptions = {},
+): Promise<ReferenceHub & AsyncDisposable> {
   // With the numbers of a real county most rows of a test would be absences and results.
   const size = { resultsPerStudentYear: 12, absencesPerStudentYear: 12, ...options.size };
   const { startMs = TERM_MORNING_MS } = options;
-  return startReferenceHub({
+  const hub = await startReferenceHub({
     students: 60,
     seed: 1,
     restampAt: halfADayAfter(startMs),
@@ -82,6 +92,7 @@ export function startTestHub(options: ReferenceHubOptions = {}): Promise<Referen
     startMs,
     size,
   });
+  return Object.assign(hub, { [Symbol.asyncDispose]: () => hub.stop() });
 }
 
 /** Random, so that no test meets the data of another. */
@@ -273,12 +284,9 @@ class RunningMirror {
     return `${this.topicPrefix}.${this.tenantId}.${suffix}`;
   }
 
-  /** Ends of all topics of the tenant except `progress` (which is included on request). */
-  ends(options: { progress?: boolean } = {}): Promise<EndOffsets> {
-    return endOffsets([
-      ...this.#dataTopics(),
-      ...(options.progress === true ? [this.topic('progress')] : []),
-    ]);
+  /** Ends of all topics of the tenant except `progress`. */
+  ends(): Promise<EndOffsets> {
+    return endOffsets(this.#dataTopics());
   }
 
   records(suffix: string): Promise<TopicRecord[]> {

@@ -16,10 +16,8 @@ export interface Servers {
   readonly registryUrl: string;
 }
 
-type OnProgress = (done: 'read' | 'decoded', records: number) => void;
-
-const STALLED_AFTER_MS = 120_000;
 const DECODED_AT_ONCE = 5_000;
+const STALLED_AFTER_MS = 120_000;
 const OPEN_TRANSACTION_AFTER_MS = 5_000;
 const RETRY_AFTER_MS = 100;
 const LOAD_ATTEMPTS = 100;
@@ -52,15 +50,30 @@ export async function endOffsetsAt(servers: Servers, topics: readonly string[]):
   }
 }
 
-/**
- * All committed records from the beginning to the present end, by topic, partition and offset. `onProgress` is called with
- * how many are read, and then with how many are decoded.
- */
+/** All committed records from the beginning to the present end, by topic, partition and offset. */
 export async function readTopicsAt(
   servers: Servers,
   topics: readonly string[],
-  options: { onProgress?: OnProgress | undefined } = {},
+  options: ReadOptions = {},
 ): Promise<TopicRecord[]> {
+  return decodeAll(servers, await readMessagesAt(servers, topics, options), options);
+}
+
+export interface ReadOptions {
+  /** Default: the beginning. */
+  readonly from?: EndOffsets;
+  /** Whether records of aborted transactions are read, too. */
+  readonly readUncommitted?: boolean;
+  /** Called with how many records are read, and then with how many are decoded. */
+  readonly onProgress?: (done: 'read' | 'decoded', records: number) => void;
+}
+
+/** Records as they stand in the topics, not decoded, up to the present end. */
+export async function readMessagesAt(
+  servers: Servers,
+  topics: readonly string[],
+  options: ReadOptions = {},
+): Promise<ReadMessage[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await readOnce(servers, topics, options);
@@ -76,16 +89,7 @@ export async function readTopicsAt(
 async function readOnce(
   servers: Servers,
   topics: readonly string[],
-  { onProgress }: { onProgress?: OnProgress | undefined },
-): Promise<TopicRecord[]> {
-  return decodeAll(servers, await readMessagesAt(servers, topics, onProgress), onProgress);
-}
-
-/** The same as they stand in the topics, not decoded. */
-export async function readMessagesAt(
-  servers: Servers,
-  topics: readonly string[],
-  onProgress?: OnProgress,
+  { from = {}, readUncommitted = false, onProgress }: ReadOptions,
 ): Promise<ReadMessage[]> {
   const ends = await endOffsetsAt(servers, topics);
   const open = new Map(Object.entries(ends).filter(([, end]) => end > 0));
@@ -94,7 +98,7 @@ export async function readMessagesAt(
   const kafka = consumerKafka(servers);
   const consumer = kafka.consumer({
     groupId: `some-consumer-${randomUUID()}`,
-    readUncommitted: false,
+    readUncommitted,
     maxWaitTimeInMs: 50,
   });
   const ended = Promise.withResolvers<void>();
@@ -125,9 +129,11 @@ export async function readMessagesAt(
     clearTimeout(stalled);
     await consumer.disconnect();
   }
-  return messages.filter(
-    ({ topic, partition, message }) => Number(message.offset) < (ends[`${topic}/${partition}`] ?? 0),
-  );
+  return messages.filter(({ topic, partition, message }) => {
+    const name = `${topic}/${partition}`;
+    const offset = Number(message.offset);
+    return (from[name] ?? 0) <= offset && offset < (ends[name] ?? 0);
+  });
 }
 
 function topicOf(partitionName: string): string {
@@ -143,7 +149,7 @@ export interface ReadMessage {
 async function decodeAll(
   servers: Servers,
   messages: readonly ReadMessage[],
-  onProgress?: OnProgress,
+  { onProgress }: ReadOptions,
 ): Promise<TopicRecord[]> {
   const registry = new SchemaRegistry({ host: servers.registryUrl });
   // The schemas are loaded first; otherwise each record that waits for a schema would compile it for itself.
@@ -154,8 +160,7 @@ async function decodeAll(
   const records: TopicRecord[] = [];
   while (records.length < messages.length) {
     const some = messages.slice(records.length, records.length + DECODED_AT_ONCE);
-    const decoded = await Promise.all(some.map((each) => decode(registry, each)));
-    records.push(...decoded);
+    records.push(...(await Promise.all(some.map((each) => decode(registry, each)))));
     onProgress?.('decoded', records.length);
   }
   return records.toSorted(
@@ -167,7 +172,7 @@ async function decode(
   registry: SchemaRegistry,
   { topic, partition, message }: ReadMessage,
 ): Promise<TopicRecord> {
-  const { key, value, offset, timestamp, headers = {} } = message;
+  const { key, value, offset, timestamp, headers } = message;
   return {
     topic,
     partition,
@@ -175,6 +180,10 @@ async function decode(
     publishedAtMs: Number(timestamp),
     key: key?.toString('utf8') ?? '',
     value: value === null ? null : ((await registry.decode(value)) as TopicRecord['value']),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, content]) => [name, String(content)])),
+    headers: headerTexts(headers),
   };
+}
+
+export function headerTexts(headers: KafkaMessage['headers'] = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, content]) => [name, String(content)]));
 }

@@ -129,6 +129,11 @@ export function spawnProgram(
   });
 }
 
+/** The configuration with a free port for its probes, unless it names one. */
+export function withPort(config: string): string {
+  return JSON.stringify({ http: { port: 0 }, ...(JSON.parse(config) as object) });
+}
+
 /** A file, such as a configuration, that is replaced in one step. */
 export function configFile(text: string) {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-test-'));
@@ -152,12 +157,11 @@ export function startProcess(config: string, ...args: readonly string[]): Rollca
   return startNode(config, (path) => [PROGRAM, ...args, '--config', path]);
 }
 
-/** A Node with arguments of its own. The configuration gets a free port for its probes, unless it names one. */
+/** A Node with arguments of its own. */
 export function startNode(
   config: string,
   argsOf: (configPath: string) => readonly string[],
 ): RollcallProcess {
-  const withPort = (text: string) => JSON.stringify({ http: { port: 0 }, ...(JSON.parse(text) as object) });
   const file = configFile(withPort(config));
   const running = spawnProgram([process.execPath, ...argsOf(file.path)]);
   void running.ended.finally(file.remove);

@@ -1,8 +1,5 @@
 import kafkajs, { Kafka, logLevel, type Admin, type ITopicConfig } from 'kafkajs';
-import { pino } from 'pino';
 import { expect, inject, vi } from 'vitest';
-import { createKafkaConnections } from '../../../src/log/kafka-client.ts';
-import type { KafkaConnections } from '../../../src/log/wire/kafka-connections.ts';
 import { endOffsetsAt, readTopicsAt, type EndOffsets, type TopicRecord } from './read-topics.ts';
 
 export { compactedView, type EndOffsets, type TopicRecord } from './read-topics.ts';
@@ -15,12 +12,6 @@ type Settings = Readonly<Record<string, string>>;
 /** A Kafka client that knows nothing of Rollcall; default: of the stack of the tests. */
 export function plainKafka(brokers = inject('stack').kafkaBrokers): Kafka {
   return new Kafka({ brokers, logLevel: logLevel.NOTHING });
-}
-
-/** Connections as Rollcall has them. */
-export function connectionsTo(brokers = inject('stack').kafkaBrokers): KafkaConnections {
-  const client = { brokers, clientId: 'test', tls: false, sasl: undefined, sessionMs: 10_000 };
-  return createKafkaConnections(client, pino({ level: 'silent' }));
 }
 
 export async function withAdmin<T>(work: (admin: Admin) => Promise<T>, brokers?: string[]): Promise<T> {
@@ -54,8 +45,8 @@ export async function createTopic(wanted: ITopicConfig): Promise<void> {
         waitForLeaders: false,
         topics: [{ ...wanted, replicationFactor: DEFAULT_REPLICATION }],
       });
-    await vi.waitFor(create, { timeout: 20_000, interval: 200 });
-    await vi.waitFor(() => admin.fetchTopicOffsets(wanted.topic), { timeout: 20_000, interval: 100 });
+    await vi.waitFor(create);
+    await vi.waitFor(() => admin.fetchTopicOffsets(wanted.topic));
   });
 }
 
@@ -70,7 +61,7 @@ export async function deleteTopicsOf(topicPrefix: string, brokers?: string[]): P
 export async function deleteTopic(topic: string): Promise<void> {
   await withAdmin(async (admin) => {
     await admin.deleteTopics({ topics: [topic] });
-    await vi.waitFor(async () => expect(await admin.listTopics()).not.toContain(topic), 20_000);
+    await vi.waitFor(async () => expect(await admin.listTopics()).not.toContain(topic));
   });
 }
 
@@ -111,7 +102,7 @@ export async function alterTopic(
       validateOnly: false,
       resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries: entriesOf(after) }],
     });
-    await vi.waitFor(async () => expect(await settingsOf(admin, topic)).toEqual(after), 20_000);
+    await vi.waitFor(async () => expect(await settingsOf(admin, topic)).toEqual(after));
     return before;
   }, brokers);
 }
@@ -126,7 +117,7 @@ export async function truncateTopic(topic: string, offset = '-1'): Promise<void>
   await setTopicSettings(topic, { 'cleanup.policy': 'delete' });
   await withAdmin(async (admin) => {
     const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition }) => ({ partition, offset }));
-    await vi.waitFor(() => admin.deleteTopicRecords({ topic, partitions }), 20_000);
+    await vi.waitFor(() => admin.deleteTopicRecords({ topic, partitions }));
   });
   await setTopicSettings(topic, { 'cleanup.policy': 'compact' });
 }

@@ -13,7 +13,7 @@ import { TransactionState } from './coordinator.ts';
 import { PartitionLog } from './partition-log.ts';
 import { contentOf } from './simulated-batch.ts';
 
-export const NODES = [1, 2, 3] as const;
+const NODES = [1, 2, 3] as const;
 /** A transaction that is open for longer is aborted, and its producer is fenced. */
 const TRANSACTION_TIMEOUT_MS = 150;
 /** A client waits so long for an answer. */
@@ -39,7 +39,7 @@ export interface SimulatedClusterOptions {
   readonly at: Surroundings;
   readonly happened: (what: string) => void;
   /** Called with what a transaction has written, by the name of its partition; its markers follow. */
-  readonly onDecided?: (
+  readonly onDecided: (
     entries: ReadonlyMap<string, readonly Entry[]>,
     state: 'committed' | 'aborted',
   ) => void;
@@ -81,12 +81,16 @@ export class SimulatedCluster {
   /** By the number of the partition; empty: there is no such topic. */
   logsOf(topic: string): readonly PartitionLog[] {
     const logs: PartitionLog[] = [];
-    for (let log = this.partitionOf(topic, 0); log !== undefined; log = this.partitionOf(topic, logs.length))
+    for (
+      let log = this.#partitionOf(topic, 0);
+      log !== undefined;
+      log = this.#partitionOf(topic, logs.length)
+    )
       logs.push(log);
     return logs;
   }
 
-  partitionOf(topic: string, partition: number): PartitionLog | undefined {
+  #partitionOf(topic: string, partition: number): PartitionLog | undefined {
     return this.#partitions.get(partitionName(topic, partition));
   }
 
@@ -120,12 +124,12 @@ export class SimulatedCluster {
   disturb(): void {
     const { at, happened } = this.#options;
     this.#expire();
-    if (strikes(at, 0.1)) this.#moveLeaders(at.random.pick(NODES));
-    if (strikes(at, 0.05)) {
+    if (strikes(at, 0.04)) this.#moveLeaders(at.random.pick(NODES));
+    if (strikes(at, 0.02)) {
       happened('kafka: the coordinator moved');
       this.#coordinator = at.random.pick(NODES);
     }
-    if (this.#away === null && strikes(at, 0.03)) {
+    if (this.#away === null && strikes(at, 0.012)) {
       const node = at.random.pick(NODES);
       happened('kafka: a broker died');
       this.#away = { node, untilMs: at.time.now() + at.random.below(LONGEST_AWAY_MS) };
@@ -159,7 +163,7 @@ export class SimulatedCluster {
       this.#expire();
       if (node !== this.#coordinator)
         throw new RequestFailure('refused', { type: 'NOT_COORDINATOR_FOR_GROUP' });
-      if (strikes(at, 0.02)) throw new RequestFailure('refused', { type: at.random.pick(COORDINATOR_BUSY) });
+      if (strikes(at, 0.008)) throw new RequestFailure('refused', { type: at.random.pick(COORDINATOR_BUSY) });
       return act();
     });
   }
@@ -173,7 +177,7 @@ export class SimulatedCluster {
     await dawdle(at, MOST_NETWORK_MS);
     this.disturb();
     if (node !== null && node === this.#away?.node) throw new RequestFailure('unsent');
-    const fate = strikes(at, 0.06) ? at.random.pick(['never', 'late', 'unheard'] as const) : 'answered';
+    const fate = strikes(at, 0.024) ? at.random.pick(['never', 'late', 'unheard'] as const) : 'answered';
     if (fate === 'answered') {
       const answer = await act();
       await dawdle(at, MOST_NETWORK_MS);
@@ -197,7 +201,7 @@ export class SimulatedCluster {
 
   async #produce(node: number, { producer, batches }: ProduceRequest): Promise<readonly PartitionAnswer[]> {
     const answers = batches.map(async ({ topic, partition, bytes }) => {
-      const log = this.partitionOf(topic, partition);
+      const log = this.#partitionOf(topic, partition);
       const answer =
         log === undefined
           ? { error: 'UNKNOWN_TOPIC_OR_PARTITION', baseOffset: -1 }
@@ -218,7 +222,7 @@ export class SimulatedCluster {
       return { error, baseOffset: -1 };
     };
     if (log.leader !== node) return refused('NOT_LEADER_FOR_PARTITION');
-    if (strikes(at, 0.04)) return refused(at.random.pick(REFUSED_BEFORE));
+    if (strikes(at, 0.016)) return refused(at.random.pick(REFUSED_BEFORE));
     this.#expire();
     const unverified = this.#transaction.verify(producer.producerEpoch, name);
     if (unverified !== null) return refused(unverified);
@@ -231,7 +235,7 @@ export class SimulatedCluster {
     await dawdle(at, MOST_NETWORK_MS);
     if (log.leaderEpoch !== leaderEpoch) return refused('NOT_LEADER_FOR_PARTITION');
     log.replicate();
-    if (strikes(at, 0.04)) return refused(at.random.pick(REFUSED_AFTER));
+    if (strikes(at, 0.016)) return refused(at.random.pick(REFUSED_AFTER));
     return { error: null, baseOffset };
   }
 
@@ -251,7 +255,7 @@ export class SimulatedCluster {
       log.replicate();
       return [name, log.partition.decide(state)] as const;
     });
-    onDecided?.(new Map(written), state);
+    onDecided(new Map(written), state);
     void this.#writeMarkers(logs.map(([, log]) => log));
   }
 

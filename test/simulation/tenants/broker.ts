@@ -8,8 +8,6 @@ import type { Entry, Partition } from './partition.ts';
 
 export const SCOPE = { topicPrefix: 'p', tenantId: 't' };
 export const PARTITIONS = 3;
-/** A tenant sends so many requests that fewer of them may fail than where a producer is tried alone. */
-const TROUBLE_OF_BROKERS = 0.4;
 
 /** A committed record, which readers may see. */
 export interface CommittedRecord extends OutgoingRecord {
@@ -54,15 +52,8 @@ export class Broker {
 
   constructor(at: Surroundings, happened: (what: string) => void) {
     this.#at = at;
-    const { time, random } = at;
     this.cluster = new SimulatedCluster({
-      at: {
-        time,
-        random,
-        get trouble() {
-          return at.trouble * TROUBLE_OF_BROKERS;
-        },
-      },
+      at,
       happened,
       onDecided: (entries, state) => {
         if (state === 'committed') this.#commit(entries);

@@ -257,7 +257,7 @@ export class HubClient implements Hub {
     const rows: ReadonlyMap<string, TenantRow | HubVersion> =
       name === 'absence-versions'
         ? (this.#hub.absences?.rows ?? new Map<string, HubVersion>())
-        : this.#hub.shown(name as RowCollection);
+        : this.#hub.rowsOf(name as RowCollection);
     const listed: ListedRow[] = [];
     for (const [key, row] of rows) {
       const id = 'minutes' in row ? row.id : row.sourcedId;

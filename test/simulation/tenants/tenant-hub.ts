@@ -14,8 +14,6 @@ export const AFTERSCHOOLS: readonly string[] = [`${MARKER}a1`, `${MARKER}a2`, `$
 /** Residents leave only many at a time; guests come and go. */
 const RESIDENTS: Readonly<Record<RowCollection, number>> = { users: 30, classes: 8, 'afterschool-users': 9 };
 const GUESTS: Readonly<Record<RowCollection, number>> = { users: 8, classes: 2, 'afterschool-users': 3 };
-/** Residents belong to these schools in turn: hiding one school hides far more rows than the guard lets pass. */
-const SCHOOLS = 2;
 /** Which collection the next change concerns; those that nobody mirrors do not change. */
 const CHANGING: readonly RowCollection[] = ['users', 'users', 'classes', 'afterschool-users'];
 /** The longest time between two changes, if all collections are mirrored. */
@@ -26,7 +24,7 @@ const UNSTAMPED_CHANGES = 4;
 
 /**
  * The rows of a hub, and their changes: they get new content, leave, come back, become unreadable and readable again, leave
- * in large numbers, are re-stamped at night, and those of one school are hidden. Its clock is the history's, plus a skew.
+ * in large numbers, and are re-stamped at night. Its clock is the history's, plus a skew.
  */
 export class TenantHub {
   /** Added to the clock of the history, ms. */
@@ -45,9 +43,6 @@ export class TenantHub {
   };
   readonly #students = new Map<string, readonly string[]>();
   readonly #happened: (what: string) => void;
-  /** Rows that are shown again with an old stamp, so that no incremental sync can find them. */
-  readonly #unannounced = new Set<string>();
-  #hiddenSchool: number | null = null;
   #version = 0;
   #isStill = false;
 
@@ -63,7 +58,7 @@ export class TenantHub {
     this.#changing = CHANGING.filter((collection) => mirrored.includes(collection));
     this.#happened = happened;
     for (const collection of new Set(this.#changing)) {
-      for (let number = 0; number < RESIDENTS[collection]; number += 1) this.#put(collection, number, true);
+      for (let number = 0; number < RESIDENTS[collection]; number += 1) this.#put(collection, number);
     }
   }
 
@@ -71,21 +66,14 @@ export class TenantHub {
     return this.#at.time.now() + this.skewMs;
   }
 
-  /** The rows that the hub shows, by record key. */
-  shown(collection: RowCollection): ReadonlyMap<string, TenantRow> {
-    const rows = this.#rows[collection];
-    if (this.#hiddenSchool === null) return rows;
-    return new Map([...rows].filter(([, { school }]) => school !== this.#hiddenSchool));
-  }
-
-  /** Whether the stamp of the row shows its last visible change. */
-  isAnnounced(collection: string, key: string): boolean {
-    return !this.#unannounced.has(`${collection} ${key}`);
+  /** By record key. */
+  rowsOf(collection: RowCollection): ReadonlyMap<string, TenantRow> {
+    return this.#rows[collection];
   }
 
   /** Null: no such class. */
   studentsOf(classId: string): readonly string[] | null {
-    return this.shown('classes').has(classId) ? (this.#students.get(classId) ?? []) : null;
+    return this.#rows.classes.has(classId) ? (this.#students.get(classId) ?? []) : null;
   }
 
   /** Changes the hub until {@link freeze}. */
@@ -102,10 +90,8 @@ export class TenantHub {
     }
   }
 
-  /** Stops all changes, and shows all rows. */
   freeze(): void {
     this.#isStill = true;
-    this.#hide(null);
   }
 
   /** Some rows get new content, leave or come, and no time of modification shows it: only a full sync can. */
@@ -117,8 +103,8 @@ export class TenantHub {
         this.#comeOrGo('users', 0);
         continue;
       }
-      const [key, { sourcedId, school, isReadable, modifiedAtMs }] = random.pick([...rows]);
-      this.#set('users', key, { ...this.#newRow(sourcedId, school, isReadable), modifiedAtMs });
+      const [key, { sourcedId, isReadable, modifiedAtMs }] = random.pick([...rows]);
+      this.#set('users', key, { ...this.#newRow(sourcedId, isReadable), modifiedAtMs });
     }
   }
 
@@ -126,7 +112,6 @@ export class TenantHub {
     this.absences?.restampAll();
     for (const rows of Object.values(this.#rows))
       for (const [key, row] of rows) rows.set(key, { ...row, modifiedAtMs: this.now() });
-    if (this.#hiddenSchool === null) this.#unannounced.clear();
   }
 
   #change(): void {
@@ -138,8 +123,7 @@ export class TenantHub {
     else if (what < 0.86) this.#comeOrGo(collection);
     else if (what < 0.975) this.#enrol();
     else if (what < 0.985) this.restampAll();
-    else if (what < 0.992) this.#loseMany(collection);
-    else this.#toggleRights();
+    else this.#loseMany(collection);
   }
 
   #rewrite(collection: RowCollection, isReadable: (now: boolean) => boolean): void {
@@ -147,15 +131,14 @@ export class TenantHub {
     if (rows.size === 0) return;
     const key = this.#at.random.pick([...rows.keys()]);
     const row = rows.get(key) as TenantRow;
-    this.#set(collection, key, this.#newRow(row.sourcedId, row.school, isReadable(row.isReadable)));
-    this.#unannounced.delete(`${collection} ${key}`);
+    this.#set(collection, key, this.#newRow(row.sourcedId, isReadable(row.isReadable)));
   }
 
   #comeOrGo(collection: RowCollection, modifiedAtMs = this.now()): void {
     const number = RESIDENTS[collection] + this.#at.random.below(GUESTS[collection]);
     const key = this.#keyOf(collection, number);
     if (this.#rows[collection].has(key)) this.#set(collection, key, null);
-    else this.#put(collection, number, true, modifiedAtMs);
+    else this.#put(collection, number, modifiedAtMs);
   }
 
   #enrol(): void {
@@ -177,7 +160,7 @@ export class TenantHub {
     const rows = this.#rows[collection];
     if (rows.size < RESIDENTS[collection] / 2) {
       for (let number = 0; number < RESIDENTS[collection]; number += 1) {
-        if (!rows.has(this.#keyOf(collection, number))) this.#put(collection, number, true);
+        if (!rows.has(this.#keyOf(collection, number))) this.#put(collection, number);
       }
       return;
     }
@@ -186,24 +169,8 @@ export class TenantHub {
     this.#happened('hub: many rows left');
   }
 
-  #toggleRights(): void {
-    if (this.#hiddenSchool === null) this.#happened('hub: rights lost for a school');
-    this.#hide(this.#hiddenSchool === null ? this.#at.random.below(SCHOOLS) : null);
-  }
-
-  #hide(hidden: number | null): void {
-    const before = this.#hiddenSchool;
-    this.#hiddenSchool = hidden;
-    for (const collection of ROW_COLLECTIONS) {
-      for (const [key, { school }] of this.#rows[collection]) {
-        if (school === before) this.#unannounced.add(`${collection} ${key}`);
-        this.#note(collection, key);
-      }
-    }
-  }
-
-  #put(collection: RowCollection, number: number, isReadable: boolean, modifiedAtMs = this.now()): void {
-    const row = this.#newRow(this.#idOf(collection, number), number % SCHOOLS, isReadable);
+  #put(collection: RowCollection, number: number, modifiedAtMs = this.now()): void {
+    const row = this.#newRow(this.#idOf(collection, number), true);
     this.#set(collection, this.#keyOf(collection, number), { ...row, modifiedAtMs });
     if (collection === 'classes' && !this.#students.has(row.sourcedId)) {
       this.#students.set(row.sourcedId, this.#somePeople(1 + this.#at.random.below(MOST_STUDENTS)));
@@ -219,17 +186,16 @@ export class TenantHub {
   /** A row that cannot be read any more leaves its last record as it is. */
   #note(collection: RowCollection, key: string): void {
     const row = this.#rows[collection].get(key);
-    const isShown = row !== undefined && row.school !== this.#hiddenSchool;
-    const content = isShown ? contentOf(row) : null;
-    const isReject = isShown && !row.isReadable;
+    const content = row === undefined ? null : contentOf(row);
+    const isReject = row?.isReadable === false;
     const nowMs = this.#at.time.now();
     if (!isReject) this.history.put(collection, key, content, nowMs);
     this.history.put('rejects', compositeKey(collection, key), isReject ? content : null, nowMs);
   }
 
-  #newRow(sourcedId: string, school: number, isReadable: boolean): TenantRow {
+  #newRow(sourcedId: string, isReadable: boolean): TenantRow {
     this.#version += 1;
-    return tenantRow({ sourcedId, version: this.#version, modifiedAtMs: this.now(), isReadable, school });
+    return tenantRow({ sourcedId, version: this.#version, modifiedAtMs: this.now(), isReadable });
   }
 
   #idOf(collection: RowCollection, number: number): string {

@@ -9,8 +9,6 @@ export interface TenantRow {
   readonly version: number;
   readonly modifiedAtMs: number;
   readonly isReadable: boolean;
-  /** The school of the row: rights can be lost for one school. */
-  readonly school: number;
   readonly name: string;
 }
 
@@ -27,14 +25,9 @@ function hashOf({ version, isReadable }: TenantRow): Buffer {
 }
 
 /** A row without its stamp. */
-export function contentOf({
-  sourcedId,
-  version,
-  isReadable,
-  school,
-  name,
-}: TenantRow): Omit<TenantRow, 'modifiedAtMs'> {
-  return { sourcedId, version, isReadable, school, name };
+export function contentOf(row: TenantRow): Omit<TenantRow, 'modifiedAtMs'> {
+  const { modifiedAtMs: _, ...content } = row;
+  return content;
 }
 
 export const tenantReader: RowReader = {

@@ -1,7 +1,7 @@
 import { Partitioners } from 'kafkajs';
-import { expect } from 'vitest';
-import { connectionsTo, type EndOffsets, endOffsets, plainKafka } from '../../support/stack-kafka.ts';
-import { readStretches } from '../../../../src/log/kafka-reader.ts';
+import { expect, inject } from 'vitest';
+import { headerTexts, readMessagesAt, type EndOffsets } from '../../support/read-topics.ts';
+import { plainKafka } from '../../support/stack-kafka.ts';
 
 export interface Planted {
   readonly key: string;
@@ -26,25 +26,12 @@ export async function plant(topic: string, records: readonly Planted[]): Promise
 
 /** Records as they stand in a topic, not decoded, because some cannot be. */
 export async function rawRecords(topic: string, from: EndOffsets = {}): Promise<Required<Planted>[]> {
-  using kafka = connectionsTo();
-  const found: Required<Planted>[] = [];
-  const ends = await endOffsets([topic]);
-  await readStretches({
-    kafka,
-    stretches: Object.entries(ends).map(([name, to]) => {
-      const partition = Number(name.slice(name.lastIndexOf('/') + 1));
-      return { topic, partition, from: from[name] ?? 0, to };
-    }),
-    onMessages: ({ messages }) => {
-      for (const { key, value, headers = {} } of messages) {
-        const texts = Object.entries(headers).map(([name, content]) => [name, String(content)]);
-        found.push({ key: String(key), value, headers: Object.fromEntries(texts) as Record<string, string> });
-      }
-      return Promise.resolve();
-    },
-    signal: AbortSignal.timeout(30_000),
-  });
-  return found;
+  const messages = await readMessagesAt(inject('stack'), [topic], { from });
+  return messages.map(({ message: { key, value, headers } }) => ({
+    key: String(key),
+    value,
+    headers: headerTexts(headers),
+  }));
 }
 
 /** The last record of a key. */

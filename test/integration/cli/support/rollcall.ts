@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { runProgram } from '../../../../src/cli/program.ts';
 import { VERBS } from '../../../../src/cli/verbs.ts';
-import { configFile, Running, type Ended } from '../../support/running.ts';
+import { configFile, Running, withPort, type Ended } from '../../support/running.ts';
 
 /** Runs a command line in this process to its end, with a text as its configuration and nothing in its environment. */
 export function rollcall(config: string, ...args: readonly string[]): Promise<Ended> {
@@ -14,7 +14,7 @@ export function startRollcall(config: string, ...args: readonly string[]): Runni
   const into = (name: keyof typeof said) => ({ write: (text: string) => void (said[name] += text) });
   const streams = { stdout: into('stdout'), stderr: into('stderr') };
   const host = Object.assign(new EventEmitter(), { ...streams, env: {}, exitCode: undefined });
-  const file = configFile(config);
+  const file = configFile(withPort(config));
   const exit = runProgram(['--config', file.path, ...args], VERBS, host).finally(file.remove);
   return new Running({ said, exit, kill: (signal) => host.emit(signal, signal) });
 }

@@ -1,5 +1,4 @@
 import type { CollectionName } from '../../../../src/model/collections.ts';
-import type { ReferenceHub } from '../../../../reference-hub/start-reference-hub.ts';
 import {
   configTextOf,
   newTopicPrefix,
@@ -8,36 +7,23 @@ import {
   type MirrorOptions,
 } from '../../support/mirror.ts';
 
-/** A tenant `north` with a hub, topics and keys of its own, which nothing mirrors yet. */
-export interface TestTenant extends AsyncDisposable {
-  readonly hub: ReferenceHub;
-  readonly topicPrefix: string;
-  readonly topic: (suffix: string) => string;
-  readonly config: string;
-  /** The same configuration with other settings. */
-  configWith(options: MirrorOptions): string;
-  /** Syncs each collection once, in this process, and gives the tenant up. */
-  full(...collections: CollectionName[]): Promise<void>;
-}
-
 export const COLLECTIONS = ['orgs', 'courses', 'users'] as const;
 
-export async function startTestTenant(): Promise<TestTenant> {
+/** A tenant `north` with a hub, topics and keys of its own, which nothing mirrors yet. */
+export async function startTestTenant() {
   const hub = await startTestHub({ students: 40, seed: 3, startMs: Date.now() });
   const topicPrefix = newTopicPrefix();
   const configWith = (options: MirrorOptions): string =>
-    configTextOf(hub, topicPrefix, {
-      collections: COLLECTIONS,
-      ...options,
-      settings: { http: { port: 0 }, ...options.settings },
-    });
+    configTextOf(hub, topicPrefix, { collections: COLLECTIONS, ...options });
   return {
     hub,
     topicPrefix,
-    topic: (suffix) => `${topicPrefix}.north.${suffix}`,
+    topic: (suffix: string): string => `${topicPrefix}.north.${suffix}`,
     config: configWith({}),
+    /** The same configuration with other settings. */
     configWith,
-    async full(...collections) {
+    /** Syncs each collection once, in this process, and gives the tenant up. */
+    async full(...collections: CollectionName[]): Promise<void> {
       await using mirror = await openMirror({ hub, topicPrefix, collections: COLLECTIONS });
       await mirror.full(...collections);
     },

@@ -1,21 +1,13 @@
 import type { Admin } from 'kafkajs';
 import { expect, inject, vi } from 'vitest';
+import type { Finding } from '../../../../src/cli/check/finding.ts';
 import { rollcall } from '../../cli/support/rollcall.ts';
 import { newTopicPrefix } from '../../support/mirror.ts';
 import { readTopicsAt } from '../../support/read-topics.ts';
 import { startProcess, type RollcallProcess } from '../../support/running.ts';
 import { aclsIn, ANY_RIGHT, grantKafkaRights } from './documented-rights.ts';
 import { startSecuredParts, type SecuredParts } from './secured-parts.ts';
-
-const SOON = { timeout: 120_000, interval: 200 } as const;
 const PASSWORD = 'S3CRET';
-
-interface Finding {
-  readonly section: string;
-  readonly level: string;
-  readonly text: string;
-  readonly remedy?: string;
-}
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -94,8 +86,8 @@ export class RightsWorld implements AsyncDisposable {
       const records = await readTopicsAt(servers, ['rollcall.north.orgs']);
       const published = records.filter(({ key }) => key === this.#org).map(({ value }) => value?.['name']);
       expect(published.slice(1)).toEqual(this.#names);
-    }, SOON);
-    await vi.waitFor(async () => expect((await run.get('/readyz')).status).toBe(200), SOON);
+    });
+    await vi.waitFor(async () => expect((await run.get('/readyz')).status).toBe(200));
   }
 
   /** Waits until `/readyz` and `status` name a right that is missing. */
@@ -107,7 +99,7 @@ export class RightsWorld implements AsyncDisposable {
       const reason = expect.objectContaining({ part: 'kafka', why: expect.stringContaining(right) });
       expect(reasons).toContainEqual(reason);
       expect((await rollcall(this.#configWith({}), 'status')).stdout).toContain(right);
-    }, SOON);
+    });
   }
 
   /**
@@ -130,7 +122,7 @@ export class RightsWorld implements AsyncDisposable {
   /** What `check` says of Kafka, but for what is right. */
   async check(tenant: Settings = {}): Promise<readonly Finding[]> {
     const { findings } = (await rollcall(this.#configWith(tenant), 'check', '--json')).json<{
-      findings: readonly Finding[];
+      findings: readonly (Finding & { readonly section: string })[];
     }>();
     return findings.filter(({ section, level }) => section === 'Kafka' && level === 'failure');
   }

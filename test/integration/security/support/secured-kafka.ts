@@ -3,7 +3,7 @@ import type { KafkaSettings } from '../../../../stack/kafka-settings.ts';
 import { startTestKafka } from '../../support/local-kafka.ts';
 import type { Certificates } from './certificates.ts';
 
-const BROKER_IDS = [1, 2, 3];
+const BROKERS = 3;
 const SCRAM = ['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
 /** Kafka ends a connection whose client has not authenticated again within this time (KIP-368). */
 const SESSION_MS = 11_000;
@@ -17,27 +17,23 @@ export async function startSecuredKafka(options: {
   readonly tokenSettings?: KafkaSettings | undefined;
 }) {
   const { folder, certificates, passwords, tokenSettings } = options;
-  const sasl = new Map<number, number>();
-  const mutualTls = new Map<number, number>();
-  for (const id of BROKER_IDS) {
-    sasl.set(id, await freePort());
-    mutualTls.set(id, await freePort());
-  }
+  const ports: { readonly sasl: number; readonly mutualTls: number }[] = [];
+  while (ports.length < BROKERS) ports.push({ sasl: await freePort(), mutualTls: await freePort() });
   const kafka = await startTestKafka({
     folder,
-    brokers: BROKER_IDS.length,
+    brokers: BROKERS,
     listenersOf: (id) => [
-      { name: 'SASL', port: sasl.get(id) ?? 0, protocol: 'SASL_SSL' },
-      { name: 'MTLS', port: mutualTls.get(id) ?? 0, protocol: 'SSL' },
+      { name: 'SASL', port: ports[id - 1]?.sasl ?? 0, protocol: 'SASL_SSL' },
+      { name: 'MTLS', port: ports[id - 1]?.mutualTls ?? 0, protocol: 'SSL' },
     ],
     settings: { ...security(certificates, passwords.plain), ...tokenSettings },
     credentials: SCRAM.map((name) => `${name}=[name=rollcall,password=${passwords.scram}]`),
   });
   return {
     /** Addresses for SASL_SSL, with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512: user `rollcall`. */
-    sasl: [...sasl.values()].map(localAddress),
+    sasl: ports.map(({ sasl }) => `127.0.0.1:${sasl}`),
     /** Addresses for TLS with certificates of clients: user `rollcall`. */
-    mutualTls: [...mutualTls.values()].map(localAddress),
+    mutualTls: ports.map(({ mutualTls }) => `127.0.0.1:${mutualTls}`),
     /** Without anything, for the administrator. */
     admin: kafka.brokers[0]?.address ?? '',
     /** Replaces the password for SCRAM-SHA-512. */
@@ -49,10 +45,6 @@ export async function startSecuredKafka(options: {
     },
     [Symbol.asyncDispose]: kafka.stop,
   };
-}
-
-function localAddress(port: number): string {
-  return `127.0.0.1:${port}`;
 }
 
 function security(

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Kafka, logLevel } from 'kafkajs';
 import { startReferenceHub } from '../../../../reference-hub/start-reference-hub.ts';
 import type { KafkaSettings } from '../../../../stack/kafka-settings.ts';
 import { removeWhenGone } from '../../../../stack/supervised-process.ts';
+import { plainKafka } from '../../support/stack-kafka.ts';
 import { makeCertificates } from './certificates.ts';
 import { startSecuredKafka } from './secured-kafka.ts';
 
@@ -25,7 +25,7 @@ export async function startSecuredParts(
   );
   const hub = await startReferenceHub({ students: 10, seed: 5 });
   parts.defer(() => hub.stop());
-  const admin = new Kafka({ brokers: [kafka.admin], logLevel: logLevel.NOTHING }).admin();
+  const admin = plainKafka([kafka.admin]).admin();
   await admin.connect();
   parts.defer(() => admin.disconnect());
   const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
