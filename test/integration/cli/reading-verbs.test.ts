@@ -175,6 +175,11 @@ describe('where no process runs', () => {
     expect(stderr).toMatch(/^north: 1 of 2 tenants$[^]*^south: 2 of 2 tenants$/m);
   });
 
+  it('status names the tenants of which no report came through Redis, where Kafka does not answer either', async () => {
+    const { stderr } = await say('status', noKafka);
+    expect(stderr).toMatch(/^! north: no report of a process came through Redis[^]*\n✗ /m);
+  });
+
   it('status shows the rows even while Redis is away, and says that it is away', async () => {
     const { code, stdout } = await say('status', withoutRedis);
     expect([code, stdout]).toEqual([
@@ -310,7 +315,7 @@ describe('plan', () => {
     expect([shown.code, shown.stderr]).toEqual([0, expect.not.stringContaining('new-org')]);
     expect(shown.stdout).toMatch(/orgs +1 created +\d+ +0 +0\n/);
     expect(shown.stdout).toMatch(/missing for the first time[^]*users +nothing +\d+ +1 /);
-    expect(shown.stdout).toContain('"rollcall pull --full"');
+    expect(shown.stdout).toContain('rollcall pull --full --tenant north\n');
     expect(shown.stdout).not.toContain('new-org');
     expect((await say('plan --collection orgs --keys')).stdout).toMatch(/orgs +created +new-org/);
     expect(await holdings()).toEqual(before);
@@ -328,7 +333,7 @@ describe('plan', () => {
     const shown = await say('plan');
     expect(shown.code).toBe(3);
     expect(shown.stderr).toContain(`courses: ${gone.length} rows would be put on hold: `);
-    expect(shown.stdout).toContain('"rollcall deletes list"');
+    expect(shown.stdout).toContain('rollcall deletes list --tenant north\n');
     const pull = await say('pull --full --json');
     const [pulled] = pull.json<{ tenants: [{ collections: Planned[] }] }>().tenants;
     const rowsOnHold = (some: readonly Planned[]) => some.map((each) => [each.collection, each.rowsOnHold]);
