@@ -2,11 +2,13 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** A command in a text for people: Rollcall's own texts, which name the product with a capital letter. */
-const COMMAND = /(?<![\w./-])rollcall (?=--|[a-z])/g;
+const COMMAND = /(?<![\w./-])rollcall (?=(--|[a-z]+))/g;
 
-/** A text for people, with the commands in it as they work where they are printed. */
-export function commandsHere(text: string): string {
-  return text.replaceAll(COMMAND, () => `${program()} `);
+/** A text for people, with the commands in it as they work where they are printed. `config`: what `--config` has named. */
+export function commandsHere(text: string, config?: string): string {
+  const path = config === undefined || /^[\w./-]+$/.test(config) ? config : JSON.stringify(config);
+  const option = path === undefined ? '' : `--config ${path} `;
+  return text.replaceAll(COMMAND, (_, verb: string) => `${program()} ${verb === 'help' ? '' : option}`);
 }
 
 /** `ROLLCALL_COMMAND` says how people outside a container reach the program in it, such as by `kubectl exec`. */

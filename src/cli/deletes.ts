@@ -6,6 +6,7 @@ import { countOf, formatAge, formatCount, isoOrNull, printable, outOf } from '..
 import { RollcallError } from '../errors.ts';
 import { sourceOf } from '../model/collections.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
+import type { DecisionRecord } from '../model/progress.ts';
 import { APPROVE, approvalRefused, requestFor, type ApproveOutcome } from '../owner/deletes.ts';
 import { readSchools, type KnownSchools } from '../owner/schools-on-hold.ts';
 import type { Assembly } from '../session/assemble.ts';
@@ -58,6 +59,7 @@ A part has the missing rows of one school, of all collections, or the other miss
 of its own if half or more of its rows in a collection are missing. At most ten schools, the largest ones, are parts of their
 own. Rows of results, categories, schedules and other collections that name no school are in the part of their collection.
 
+  school      which one the part is of; "several or none": the part has the other missing rows of its collection
   rows        missing rows, and how many rows of this school, or of this collection, are published
   why         why these rows are on hold now
 
@@ -65,14 +67,16 @@ Rows that come back leave the list by themselves. Each change of a part gives th
 ${EXIT_CODES}`;
 
 const HISTORY = `
-The kinds: "hold": a hold began, and removals needed a decision; "healed": all rows that were missing then were back;
-"approved": a person approved removals; "accepted": a person accepted rows unlike the published ones ("pull --accept-new");
-"reset": a person reset absences ("state rebuild --reset"). The topic progress keeps these records for good.`;
+"hold": a hold began, and removals needed a decision; "healed": the hold ended by itself, because all rows that were missing
+when it began were back; "approved": a person approved removals; "accepted": a person accepted rows unlike the published ones
+("pull --accept-new"); "reset": a person reset absences ("state rebuild --reset"). The topic progress keeps these records for
+good.`;
 
 /** What waits for a decision in a tenant, as `--json` gives it. */
 interface Parted extends Waiting {
-  readonly parts: readonly ReturnType<typeof described>[];
+  readonly parts: readonly Described[];
 }
+type Described = ReturnType<typeof described>;
 
 /** Reads whole topics if rows are on hold. */
 async function readParts(
@@ -163,38 +167,44 @@ const MOST_SHOWN = 10;
 /** How often the owner is asked to approve, if the list changes meanwhile. */
 const ATTEMPTS = 3;
 
-/** Prints what each approval would remove, and what to do. */
+/** Prints what each approval would remove, what to do, and last, because they are many, ids of the missing rows. */
 function show(output: Output, tenantId: string, parted: Parted): void {
   const { parts } = parted;
-  if (parts.length > 0)
-    output.table(
-      ['  part', 'school', 'collection', 'rows', 'since', 'why'],
-      parts.flatMap(({ digest, school, collections }) =>
-        collections.map((each, at) => [
-          `  ${at === 0 ? digest : ''}`,
-          school === null ? '-' : printable(school.name ?? school.id),
-          each.collection,
-          outOf(each.rows, each.known),
-          formatAge(each.since === null ? null : Date.parse(each.since), Date.now()),
-          each.why,
-        ]),
-      ),
-    );
+  if (parts.length > 0) showParts(output, parts);
   else if (parted.rows > 0) output.line('  no row of these collections is on hold');
+  for (const { collection, count, isLost } of incompleteOf(parted))
+    output.line(
+      isLost
+        ? `\n  ${collection}: the list of its missing rows was lost; the next complete full sync lists them again: rollcall pull --full --tenant ${tenantId}`
+        : `\n  ${collection}: ${countOf(count, 'row')} missing, more than a list can hold: only those above can be approved`,
+    );
+  showWhatToDo(output, tenantId, parted);
   for (const { digest, rows, collections } of parts) {
-    output.line(`\n  ${digest}:`);
+    output.line(`\n  Missing rows of ${digest}:`);
     const keys = collections.flatMap((each) => each.keys).slice(0, MOST_SHOWN);
     for (const key of keys) output.line(`    ${printable(key)}`);
     if (rows > MOST_SHOWN)
       output.line(`    and ${countOf(rows - MOST_SHOWN, 'other')} (--json names all of the list)`);
   }
-  for (const { collection, count, isLost } of incompleteOf(parted))
-    output.line(
-      isLost
-        ? `\n  ${collection}: the list of its missing rows was lost; the next complete full sync lists them again (rollcall pull --full)`
-        : `\n  ${collection}: ${countOf(count, 'row')} missing, more than a list can hold: only those above can be approved`,
-    );
-  showWhatToDo(output, tenantId, parted);
+}
+
+function showParts(output: Output, parts: readonly Described[]): void {
+  const hasSchools = parts.some(({ school }) => school !== null);
+  const nameOf = ({ school }: Described): string =>
+    school === null ? 'several or none' : printable(school.name ?? school.id);
+  output.table(
+    ['  part', ...(hasSchools ? ['school'] : []), 'collection', 'rows', 'since', 'why'],
+    parts.flatMap((part) =>
+      part.collections.map((each, at) => [
+        `  ${at === 0 ? part.digest : ''}`,
+        ...(hasSchools ? [nameOf(part)] : []),
+        each.collection,
+        outOf(each.rows, each.known),
+        formatAge(each.since === null ? null : Date.parse(each.since), Date.now()),
+        each.why,
+      ]),
+    ),
+  );
 }
 
 function showWhatToDo(output: Output, tenantId: string, parted: Parted): void {
@@ -275,21 +285,37 @@ async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): 
   const config = loadConfig({ without: 'hub' });
   await using assembly = quietAssembly(config);
   const logs = await readLogs(assembly, chooseTenants(config, flags.tenant), signal);
-  const decisions = [...logs].flatMap(([tenant, known]) =>
-    (known?.decisions ?? []).map(({ atMs, ...decision }) =>
-      Object.assign({ tenant, at: isoOrNull(atMs) }, decision),
-    ),
+  const all = [...logs].flatMap(([tenant, known]) =>
+    (known?.decisions ?? []).map((decision) => ({ tenant, decision, what: whatHappened(decision, known) })),
   );
-  const titles = ['tenant', 'at', 'collection', 'kind', 'rows', 'removed', 'by', 'from', 'digest'] as const;
   output.table(
-    [...titles, 'why'],
-    decisions.map((each) =>
-      [...titles.map((title) => each[title]), each.reason ?? each.why].map((cell) =>
-        printable(String(cell ?? '-')),
-      ),
-    ),
+    ['tenant', 'at', 'collection', 'kind', 'what happened', 'by', 'digest', 'why'],
+    all.map(({ tenant, decision, what }) => {
+      const { atMs, collection, kind, by, from, digest = '', reason, why } = decision;
+      const who = by === undefined ? 'Rollcall' : `${by} on ${from}`;
+      const cells = [tenant, isoOrNull(atMs) ?? '', collection, kind, what, who, digest];
+      return [...cells, reason ?? why ?? ''].map(printable);
+    }),
+  );
+  const decisions = all.map(({ tenant, decision: { atMs, ...decision } }) =>
+    Object.assign({ tenant, at: isoOrNull(atMs) }, decision),
   );
   output.data({ decisions });
+}
+
+/** `known`: what the log knows of the tenant of this decision. */
+function whatHappened(decision: DecisionRecord, known: KnownProgress | null): string {
+  const { collection, kind, rows = 0, removed = 0 } = decision;
+  if (kind === 'accepted') return 'the new rows of the hub were accepted';
+  if (kind === 'reset') return 'absences were reset';
+  if (kind === 'approved') return `${outOf(removed, rows)} approved rows were removed`;
+  if (kind === 'hold') return `${countOf(rows, 'missing row')} put on hold`;
+  const earlier = known?.decisions.slice(0, known.decisions.indexOf(decision));
+  const before = earlier?.findLast((each) => each.collection === collection);
+  // After an approval in between, nobody has counted the rows that were left.
+  return before?.kind === 'hold' && before.rows !== undefined
+    ? `${countOf(before.rows, 'missing row')} came back`
+    : 'the other missing rows came back';
 }
 
 /** Throws `USAGE_INVALID` without Redis: a list in the memory of one process ends with that process. */

@@ -56,15 +56,17 @@ function outOfOrder<T extends { readonly outcome: string }>(outcomes: readonly T
   );
 }
 
-/** Names each failure once, with its collections: one cause often stops all of them. */
-export function noteFailures(output: Output, outcomes: readonly Failure[], mark: '✗' | '!' = '✗'): void {
+/** Names each failure once, with its collections: one cause often stops all of them. What is only `unproven` is marked with `!`. */
+export function noteFailures(output: Output, outcomes: readonly Failure[]): void {
   const failed = outcomes.filter(({ why, remedy }) => why !== null || remedy !== null);
   const byTrouble = Map.groupBy(
     failed,
     ({ outcome, why, remedy }) => (why ?? outcome) + (remedy === null ? '' : `\n→ ${remedy}`),
   );
-  for (const [trouble, some] of byTrouble)
+  for (const [trouble, some] of byTrouble) {
+    const mark = some.every(({ outcome }) => outcome === 'unproven') ? '!' : '✗';
     output.note(`${mark} ${some.map(({ collection }) => collection).join(', ')}: ${trouble}`);
+  }
 }
 
 /** `isNamed`: the collections were asked for by name. */

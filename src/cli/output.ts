@@ -56,10 +56,12 @@ export function createOutput(options: {
   json: boolean;
   /** False for `--no-color`. */
   color?: boolean | undefined;
+  /** What `--config` has named: printed commands name it, too. */
+  config?: string | undefined;
   /** Monotonic. */
   nowMs: () => number;
 }): Output {
-  const { json, nowMs } = options;
+  const { json, config, nowMs } = options;
   const { stdout, stderr, env } = options.host;
   const columns = stdout.isTTY === true ? (stdout.columns ?? WIDEST) : WIDEST;
   const colors = picocolors.createColors(wantsColors(stdout, env, options.color));
@@ -70,15 +72,15 @@ export function createOutput(options: {
     const isWide = [first, ...lines].some((line) => stripVTControlCharacters(line).length > columns);
     const keep = <T>(cells: readonly T[]): T[] => cells.filter((_, at) => titles[at] !== least);
     if (isWide && least !== undefined) table(keep(titles), rows.map(keep), others);
-    else if (!json) print(stdout, [colors.dim(first), ...lines].join('\n'));
+    else if (!json) print(stdout, commandsHere([colors.dim(first), ...lines].join('\n'), config));
   };
   return {
     colors,
     line(text = '') {
-      if (!json) print(stdout, commandsHere(text));
+      if (!json) print(stdout, commandsHere(text, config));
     },
     item(mark, text) {
-      const [first = '', ...lines] = wrapped(commandsHere(text), columns, '    ');
+      const [first = '', ...lines] = wrapped(commandsHere(text, config), columns, '    ');
       if (!json) print(stdout, [`${mark} ${first.trimStart()}`, ...lines].join('\n'));
     },
     table,
@@ -86,7 +88,7 @@ export function createOutput(options: {
       if (json) print(stdout, JSON.stringify(value));
     },
     note(text) {
-      print(stderr, commandsHere(text));
+      print(stderr, commandsHere(text, config));
     },
     progress(text) {
       if (nowMs() - progressAtMs < PROGRESS_EVERY_MS) return;

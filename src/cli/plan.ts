@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { countOf, formatCount, printable } from '../core/words.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { PLANNED_KINDS } from '../plan/recording-log.ts';
-import { choose, type Scope } from './choose.ts';
+import { choose, scopeOf, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, noteOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
@@ -53,7 +53,8 @@ async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<nu
       onRead: (records) => output.progress(`topics: ${formatCount((read += records))} records`),
       signal,
     });
-    show(output, { tenant, collections: planned }, isNamed);
+    output.line(output.colors.bold(tenant));
+    show(output, planned, { isNamed, scope: scopeOf(tenant, collections) });
     plans.push(...planned);
     results.push({ tenant, collections: planned.map((each) => asJson(each, keepsKeys)) });
   }
@@ -70,10 +71,9 @@ function asJson({ counts, keys, news: _news, ...rest }: CollectionPlan, keepsKey
 /** Prints a table, the keys if there are any, and what to do next. */
 function show(
   output: Output,
-  { tenant, collections }: { tenant: string; collections: readonly CollectionPlan[] },
-  isNamed: boolean,
+  collections: readonly CollectionPlan[],
+  { isNamed, scope }: { readonly isNamed: boolean; readonly scope: string },
 ): void {
-  output.line(output.colors.bold(tenant));
   const rowsOf = (count: number, { unchanged }: CollectionPlan): string =>
     unchanged === null ? '-' : formatCount(count);
   output.table(
@@ -104,9 +104,11 @@ function show(
     isNamed,
   );
   const isSame = collections.every((each) => publishes(each) === '');
-  output.line(isSame ? 'A full sync would publish nothing.' : '→ "rollcall pull --full" publishes this now.');
+  output.line(
+    isSame ? 'A full sync would publish nothing.' : `→ To publish this now: rollcall pull --full ${scope}`,
+  );
   if (collections.some(({ rowsOnHold }) => rowsOnHold > 0))
-    output.line('→ "rollcall deletes list" shows the deletions that a sync has found.');
+    output.line(`→ To see the deletions that a sync has put on hold: rollcall deletes list ${scope}`);
 }
 
 function publishes({ counts }: CollectionPlan): string {

@@ -61,7 +61,8 @@ export async function runProcess(verbs: Verbs): Promise<void> {
 export async function runProgram(argv: readonly string[], verbs: Verbs, host: Host): Promise<number> {
   host.exitCode = EXIT.ok;
   try {
-    const program = await createProgram(argv, verbs, host);
+    const wanted = verbIn(argv);
+    const program = await createProgram(verbs, host, (name) => name === wanted);
     await hearSignals();
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
@@ -78,7 +79,12 @@ async function hearSignals(): Promise<void> {
   await setImmediate();
 }
 
-async function createProgram(argv: readonly string[], verbs: Verbs, host: Host): Promise<Command> {
+/** `isLoaded`: whether the program needs the code of a verb. */
+async function createProgram(
+  verbs: Verbs,
+  host: Host,
+  isLoaded: (verb: string) => boolean,
+): Promise<Command> {
   const program = new Command('rollcall')
     .description(DESCRIPTION)
     .version(
@@ -93,12 +99,12 @@ async function createProgram(argv: readonly string[], verbs: Verbs, host: Host):
     .commandsGroup('Verbs:')
     .helpCommand(false)
     .addHelpText('after', AFTER_HELP);
-  const wanted = verbIn(argv);
   for (const [name, [summary, load]] of Object.entries(verbs)) {
-    const command = name === wanted ? await (await load()).command() : new Command(name);
+    const command = isLoaded(name) ? await (await load()).command() : new Command(name);
     program.addCommand(command.summary(summary));
   }
-  program.addCommand(helpCommand(program).summary('explain a verb, an error or an alert, or print a page'));
+  const help = helpCommand(program, () => createProgram(verbs, host, () => true));
+  program.addCommand(help.summary('explain a verb, an error or an alert, or print a page'));
   teachOnMistakes(program, 'rollcall', host);
   return program.setOptionValue('#host', host);
 }

@@ -15,6 +15,8 @@ export function reportError(
   options: {
     host: Pick<Host, 'stderr' | 'env'>;
     color?: boolean | undefined;
+    /** What `--config` has named. */
+    config?: string | undefined;
     /** Whether a signal asked to stop: an abort then needs no explanation. */
     stopped: boolean;
   },
@@ -29,7 +31,8 @@ export function reportError(
     error instanceof RollcallError
       ? [error.message, error.remedy]
       : [`Something unforeseen happened: ${safeErrorMessage(error)}`, 'ROLLCALL_DEBUG=1 shows where.'];
-  stderr.write(commandsHere(`${colors.red('✗')} ${message}\n${colors.cyan('→')} ${remedy}\n`));
+  const text = `${colors.red('✗')} ${message}\n${colors.cyan('→')} ${remedy}\n`;
+  stderr.write(commandsHere(text, options.config));
   if (error instanceof RollcallError)
     stderr.write(`${colors.dim(commandsHere(`  see rollcall help ${error.code}`))}\n`);
   if (env['ROLLCALL_DEBUG'] === '1') stderr.write(`${inspect(error, { depth: 5 })}\n`);

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { countOf, printable } from '../core/words.ts';
-import { COLLECTIONS } from '../model/collections.ts';
+import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 import { REPUBLISH, type Republished } from '../owner/republish.ts';
 import { asOwner } from './as-owner.ts';
 import { choose, chooseFrom, type Scope } from './choose.ts';
@@ -48,7 +48,7 @@ async function republish(verb: Verb<Scope & { readonly key?: string[] }>): Promi
     const options = { tenantId: tenant, request: REPUBLISH, parameters, output, signal };
     results.push({ tenant, ...(await asOwner(assembly, options)) });
   }
-  for (const each of results) show(output, `${each.tenant}: ${collection}`, each);
+  for (const each of results) show(output, collection, each);
   output.data({ collection, tenants: results });
   return exitCode({
     hasFailed: results.some(({ missing, why }) => missing.length > 0 || why !== null),
@@ -56,15 +56,19 @@ async function republish(verb: Verb<Scope & { readonly key?: string[] }>): Promi
   });
 }
 
-function show(output: Output, where: string, { published, why, rowsOnHold, missing }: Republished): void {
-  output.note(`${where}: ${countOf(published, 'key')} published`);
+function show(
+  output: Output,
+  collection: CollectionName,
+  { tenant, published, why, rowsOnHold, missing }: { tenant: string } & Republished,
+): void {
+  output.note(`${tenant}: ${collection}: ${countOf(published, 'key')} published`);
   if (why !== null) output.note(`✗ ${why}\n→ Some rows may be missing: check what the hub answers.`);
   if (rowsOnHold > 0)
     output.note(
-      `! ${countOf(rowsOnHold, 'row')} not at the hub and not published; the removal needs a decision\n→ rollcall deletes list`,
+      `! ${countOf(rowsOnHold, 'row')} not at the hub and not published; the removal needs a decision\n→ rollcall deletes list --tenant ${tenant}`,
     );
   if (missing.length > 0)
     output.note(
-      `✗ not found: ${missing.map(printable).join(', ')}\n→ Check the keys: rollcall tail prints them.`,
+      `✗ not found: ${missing.map(printable).join(', ')}\n→ Compare them with the keys in the topic: rollcall tail ${collection} --tenant ${tenant} --to-end`,
     );
 }

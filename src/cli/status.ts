@@ -57,12 +57,12 @@ but something needs a decision; 0 otherwise. They concern all tenants, and --wro
 const MOST_IN_DETAIL = 10;
 
 async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise<number> {
-  const { output, signal, loadConfig, flags } = verb;
+  const { output, loadConfig, flags } = verb;
   const config = loadConfig({ without: 'hub' });
   const wanted = chooseTenants(config, flags.tenant);
   const heard = await hear(config, wanted);
   const ownerless = wanted.filter((_, at) => heard[at]?.health === undefined);
-  const logs = ownerless.length === 0 ? null : await readLogsOf(config, ownerless, signal);
+  const logs = ownerless.length === 0 ? null : await readLogsOf(verb, config, ownerless);
   const nowMs = Date.now();
   const { summary, tenants } = overviewOf(
     wanted.map(
@@ -122,10 +122,17 @@ async function hear(config: Config, tenants: readonly TenantConfig[]): Promise<r
 }
 
 /** Reads the logs. Only this loads the client of Kafka, which takes longer than everything else that `status` does. */
-async function readLogsOf(config: Config, tenants: readonly TenantConfig[], signal: AbortSignal) {
+async function readLogsOf({ output, signal }: Verb, config: Config, tenants: readonly TenantConfig[]) {
   const { quietAssembly, readLogs } = await import('./with-assembly.ts');
   await using assembly = quietAssembly(config);
-  return await readLogs(assembly, tenants, signal);
+  try {
+    return await readLogs(assembly, tenants, signal);
+  } catch (error) {
+    const ids = named(tenants.map(({ id }) => id));
+    if (!signal.aborted)
+      output.note(`! ${ids}: no report of a process came through Redis, and the topics cannot be read`);
+    throw error;
+  }
 }
 
 function fromLog(

@@ -13,10 +13,10 @@ import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC, type TopicSuffix } from '../model
 import { compositeKey } from '../model/keys.ts';
 import { partsOfTopic, topicName } from '../model/topic-names.ts';
 import { chooseFrom, chooseTenants, type Scope } from './choose.ts';
-import { formatTable } from './output.ts';
-import { Receipt, TITLES } from './tail/receipt.ts';
+import { packageVersion } from './package-version.ts';
+import { Receipt } from './tail/receipt.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, requireKafka } from './with-assembly.ts';
+import { quietAssembly, requireKafka, sayingIfLong } from './with-assembly.ts';
 
 interface TailFlags extends Scope {
   readonly toEnd: boolean;
@@ -43,13 +43,13 @@ export function command(): Command {
       `
 Use --about to find what the topics hold about one pupil, for example. It reads every topic of the tenant to its end, and
 searches every field for the id as a whole word ("rollcall help remove-a-pupil" says where it does not search). It ends with a
-table on stderr, for your files: how many records of each topic contain the id, from when to when, how many keys still have it,
-and by when Kafka will have deleted the values and keys that were removed.
+receipt on stderr, for your files: how many records of each topic contain the id, from when to when, how many keys still have
+it, by when Kafka will have deleted the values and keys that were removed, and whether the removal is complete.
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
   rollcall tail --tenant north --about 42                 what every topic holds about that user
-  rollcall tail --about 42 > records 2> receipt           the same, and the table for your files
+  rollcall tail --about 42 > records 2> receipt           the same, and the receipt for your files
   rollcall tail rejects --to-end --values | jq -r .value.reason | sort | uniq -c
 
 Without --to-end or --about it runs until Ctrl-C. Exit code: 0.`,
@@ -69,8 +69,9 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
   const suffixes = new Set(
     args.length === 0 ? TOPICS : args.map((name) => chooseFrom('topic', name, TOPICS)),
   );
-  const names = chooseTenants(config, flags.tenant).flatMap(({ id }) =>
-    [...suffixes].map((suffix) => topicName({ topicPrefix, tenantId: id }, suffix)),
+  const tenants = chooseTenants(config, flags.tenant).map(({ id }) => id);
+  const names = tenants.flatMap((tenantId) =>
+    [...suffixes].map((suffix) => topicName({ topicPrefix, tenantId }, suffix)),
   );
   let shown = 0;
   await using assembly = quietAssembly(config);
@@ -78,7 +79,9 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
   const receipt = new Receipt();
   try {
     await requireKafka(assembly, signal);
-    const stretches = await stretchesOf(assembly.kafka, names, toEnd);
+    const stretches = await sayingIfLong(config.kafka, 'the leaders of these topics', () =>
+      stretchesOf(assembly.kafka, names, toEnd),
+    );
     const topics = [...new Set(stretches.map(({ topic }) => topic))];
     if (!toEnd) output.note(`listening to ${topics.join(', ')} …`);
     await readStretches({
@@ -107,10 +110,14 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
       const settings = await describeSettings(assembly.kafka, receipt.topics).catch(
         () => new Map<string, never>(),
       );
-      output.note(`searched to the end, at ${new Date().toISOString()}: ${topics.join(', ')}`);
+      const who = tenants.length === 1 ? 'tenant' : 'tenants';
       // On stderr, since stdout has the records.
-      const rows = receipt.rows(settings);
-      if (rows.length > 0) output.note([...formatTable(TITLES, rows), RECEIPT_HOLDS].join('\n'));
+      output.note(
+        [
+          `${who} ${tenants.join(', ')}, searched to the end at ${new Date().toISOString()} by Rollcall ${packageVersion()}: ${topics.join(', ')}`,
+          ...receipt.lines(settings, Date.now()),
+        ].join('\n'),
+      );
     }
   } catch (error) {
     // A stop, also while connecting, is a normal end.
@@ -118,9 +125,6 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
   }
   output.note(countOf(shown, 'record'));
 }
-
-const RECEIPT_HOLDS =
-  'These times hold while "rollcall run" runs and nobody changes the settings of these topics.';
 
 /** What to read of each partition. */
 async function stretchesOf(

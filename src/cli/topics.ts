@@ -1,6 +1,5 @@
 import { Command, Option } from 'commander';
 import { stringify } from 'yaml';
-import { named } from '../core/health/decisions.ts';
 import { countOf } from '../core/words.ts';
 import type { Config } from '../config.ts';
 import { describeError, RollcallError } from '../errors.ts';
@@ -100,7 +99,7 @@ Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes w
       'after',
       `
 Name topics as "rollcall topics list" does. The records cannot be restored. The collection's records in progress and rejects
-stay; "rollcall topics recreate rejects" empties rejects.
+stay; "rollcall topics recreate rejects --tenant <id> --yes" empties rejects.
 
 Exit codes: 0 deleted; 1 failed; 2 the topic is configured, or a process runs for the tenant; 3 --yes was not given.`,
     )
@@ -174,7 +173,7 @@ function show(output: Output, findings: readonly TopicFinding[], left: readonly 
     );
   if (left.length > 0)
     output.line(
-      `${colors.yellow('!')} left over, not configured: ${named(left.map(({ topic }) => topic))}\n${colors.cyan('→')} "rollcall topics purge <topic>" deletes those that you name.`,
+      `${colors.yellow('!')} ${countOf(left.length, 'topic')} left over, not configured\n${colors.cyan('→')} To delete them with all their records, add --yes: rollcall topics purge ${left.map(({ topic }) => topic).join(' ')}`,
     );
   const data = findings.map(({ topic: { name, partitions }, ...found }) =>
     Object.assign(found, { topic: name, wantedPartitions: partitions, notConfigured: null }),
@@ -298,12 +297,10 @@ export async function deleteTopics(
       if (error.code !== 'KAFKA_TOPIC_MISSING') throw error;
     });
   }
-  const stillListed = async (): Promise<string | undefined> => {
+  for (let waitedMs = 0; ; waitedMs += LISTED_EVERY_MS) {
     const listed = new Set(await kafka.listTopics());
-    return topics.find(({ name }) => listed.has(name))?.name;
-  };
-  let name = await stillListed();
-  for (let waitedMs = 0; name !== undefined; waitedMs += LISTED_EVERY_MS) {
+    const name = topics.find((topic) => listed.has(topic.name))?.name;
+    if (name === undefined) return;
     if (waitedMs >= DELETION_WITHIN_MS)
       throw new RollcallError(
         'KAFKA_UNREACHABLE',
@@ -311,6 +308,5 @@ export async function deleteTopics(
         { remedy: 'Check that all brokers are up and reach their controller, and run the command again.' },
       );
     await pause(LISTED_EVERY_MS, signal);
-    name = await stillListed();
   }
 }

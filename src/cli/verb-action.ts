@@ -47,13 +47,13 @@ export function verbAction<Flags extends object>(
     // Commander passes the arguments, the options and, last, the command.
     const command = parameters.at(-1) as Command;
     const flags = command.optsWithGlobals<Flags & GlobalOptions>();
-    const { color, json = false, '#host': host } = flags;
-    const path = flags.config ?? (host.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG);
+    const { color, config, json = false, '#host': host } = flags;
+    const path = config ?? (host.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG);
     using stop = listenForStop(host);
     const sources = { path, env: host.env, readFile: (each: string) => readFileSync(each, 'utf8') };
     const verb: Verb<Flags> = {
       host,
-      output: createOutput({ host, json, color, nowMs: () => performance.now() }),
+      output: createOutput({ host, json, color, config, nowMs: () => performance.now() }),
       signal: stop.signal,
       configPath: path,
       loadConfig: (how) => loadConfig({ ...sources, ...how }),
@@ -64,7 +64,7 @@ export function verbAction<Flags extends object>(
     try {
       host.exitCode = (await body(verb)) ?? 0;
     } catch (error) {
-      host.exitCode = reportError(error, { host, color, stopped: stop.signal.aborted });
+      host.exitCode = reportError(error, { host, color, config, stopped: stop.signal.aborted });
     }
   };
 }

@@ -11,7 +11,7 @@ import { MAX_CORRUPT_KEYS, REPAIR } from '../owner/repair.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { asOwner } from './as-owner.ts';
-import { choose, type Scope } from './choose.ts';
+import { choose, scopeOf, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures, showOutcomes, showSyncs } from './outcomes.ts';
@@ -39,13 +39,17 @@ Kinds of differences, between the topic and the index or the hub:
   gap, two-students                 a step of an absence is missing or doubled; an absence mixes two students
   reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has a row that should not be there
 
-Some differences are not faults: "next sync" means that the next sync settles it; "next full", that the next full sync does.
+A collection is "equal" if nothing differs, and "pending" if the next syncs settle all that differs, which is no fault: "next
+sync" means that the next sync settles the difference, "next full" that the next full sync does, "missing for the first time" that
+a full sync removes the key if the hub still lacks it.
 Keys are printed only with --ids or --json, since they may be those of persons.
 
---repair rebuilds the index, runs a full sync, says how many records it has published, and verifies again. It never publishes
-a step of an absence twice, so a gap stays. Too many removals at once still need a decision.
+--repair says first what it will publish: the keys that are wrong, unless the hub has them as the topic does. It rebuilds the
+index of their collections, runs a full sync of them, which also publishes what has changed at the hub, says how many records it
+has published, and verifies again. It never publishes a step of an absence twice, so a gap stays. Too many removals at once still
+need a decision.
 
-Exit codes: 0 equal, or equal after the next syncs; 1 something differs, or could not be compared; 3 the only differences
+Exit codes: 0 equal or pending; 1 something is wrong, or could not be compared; 3 the only differences
 are removals that need a decision.
 
 Example:
@@ -106,12 +110,8 @@ async function verify(
     const syncs = flags.repair === true ? await repair(assembly, before, options) : null;
     const now = syncs === null ? before : await verifyTenant(assembly, options);
     output.line(output.colors.bold(tenant.id));
-    if (syncs !== null) {
-      output.line('The full sync of the repair:');
-      showOutcomes(output, syncs);
-      noteFailures(output, syncs);
-    }
-    show(output, now, flags.ids === true);
+    if (syncs !== null) showRepair(output, syncs);
+    show(output, now, { scope: scopeOf(tenant.id, asked), hasKeys: flags.ids === true });
     last.push(...now);
     results.push({ tenant: tenant.id, collections: now, repaired: syncs });
   }
@@ -169,7 +169,7 @@ async function verifyTenant(
     const plan = plans.find((each) => each.collection === collection);
     const isFound = new Set(findings.map(({ key }) => key));
     const wrong = findings.map((each): Difference => Object.assign({ state: 'wrong' as const }, each));
-    const doubt = doubtOn(plan, isLoaded(collection));
+    const doubt = doubtOn(plan, { tenantId, isLoaded: isLoaded(collection) });
     return {
       collection,
       outcome: outcomeOf(plan, { topicKeys, isProven: doubt === null }),
@@ -198,21 +198,20 @@ function outcomeOf(
 
 const AGAIN =
   'A list may be incomplete because the hub changes while it is read: run the command again. If this stays, "rollcall check" says what to do.';
-const NOT_LOADED = {
-  why: 'it cannot be compared yet, because it has had no complete full sync',
-  remedy:
-    'Wait for its first load ("rollcall status" shows how far it is), or run "rollcall pull --full". Then run the command again.',
-};
 
 /** Why the comparison of a collection proves nothing, and what to do; null if it proves what it says. */
 function doubtOn(
   plan: CollectionPlan | undefined,
-  isLoaded: boolean,
+  { tenantId, isLoaded }: { readonly tenantId: string; readonly isLoaded: boolean },
 ): Pick<CollectionReport, 'why' | 'remedy'> | null {
   if (plan !== undefined && plan.outcome !== 'complete')
     return { why: plan.why, remedy: plan.outcome === 'inconclusive' ? AGAIN : plan.remedy };
   // A short plan raises no doubt: if it is complete, as many rows are published as the hub counts.
-  return isLoaded ? removalsWait(plan?.nameless ?? 0, null) : NOT_LOADED;
+  if (isLoaded) return removalsWait(plan?.nameless ?? 0, null);
+  return {
+    why: 'it cannot be compared yet, because it has had no complete full sync',
+    remedy: `Wait for its first load ("rollcall status --tenant ${tenantId}" shows how far it is), or run "rollcall pull --full --tenant ${tenantId}". Then run the command again.`,
+  };
 }
 
 /** What a planned record, or a row that the plan misses, says of the topic; null: nothing. */
@@ -253,14 +252,19 @@ function recordOf({ collection, key, kind }: Finding): string {
   return kind.startsWith('reject-') ? `rejects ${compositeKey(collection, key)}` : `${collection} ${key}`;
 }
 
-/** Has the owner repair what is wrong; null when there is nothing to repair. */
+/** Says what a repair will publish, and has the owner repair what is wrong; null when there is nothing to repair. */
 async function repair(
   assembly: Assembly,
   reports: readonly CollectionReport[],
   { tenantId, output, signal }: VerifyOptions,
 ): Promise<readonly PullOutcome[] | null> {
-  const wrong = Map.groupBy(inState(reports, 'wrong'), ({ collection }) => sourceOf(collection));
-  if (wrong.size === 0) return null;
+  const all = inState(reports, 'wrong');
+  const wrong = Map.groupBy(all, ({ collection }) => sourceOf(collection));
+  if (all.length === 0) {
+    output.note(`${tenantId}: nothing is wrong, so there is nothing to repair and nothing is published`);
+    return null;
+  }
+  output.note(`${tenantId}: to repair: ${kindsOf(all)}\n  ${howToRepair([...wrong.keys()])}`);
   const collections = Array.from(wrong, ([name, some]) => {
     const keysOf = (isWanted: (each: Difference) => boolean): string[] =>
       some.flatMap((each) => (isWanted(each) ? [each.key] : [])).slice(0, MAX_CORRUPT_KEYS);
@@ -275,86 +279,103 @@ async function repair(
   return asOwner(assembly, request);
 }
 
+function howToRepair(names: readonly string[]): string {
+  const syncs = `The repair rebuilds the index of ${names.join(', ')}, and runs a full sync of ${names.length === 1 ? 'it' : 'them'}.`;
+  return `${syncs} The full sync publishes these keys as the hub has them. Those that the hub does not have are removed if the next full sync confirms it. What has changed at the hub is published, too.`;
+}
+
+/** Such as `3 missing in users, 1 different in users`. */
+function kindsOf(differences: readonly Difference[]): string {
+  const kinds = Map.groupBy(differences, ({ collection, kind }) => `${kind} in ${collection}`);
+  return Array.from(kinds, ([kind, some]) => `${formatCount(some.length)} ${kind}`).join(', ');
+}
+
+/** What the full sync of a repair has published. */
+function showRepair(output: Output, syncs: readonly PullOutcome[]): void {
+  const published = syncs.reduce((sum, { created, updated, removed, rejected, derived }) => {
+    return sum + created + updated + removed + rejected + derived.absences + derived.changes;
+  }, 0);
+  output.line(`The repair has published ${countOf(published, 'record')}:`);
+  showOutcomes(output, syncs);
+  noteFailures(output, syncs);
+  output.line('After the repair:');
+}
+
 const SHOWN_AT_MOST = 20;
 const TWO_COUNTS =
-  'hub and topic are counted one after the other: while the hub changes, the two numbers may differ. The columns after them count the differences.';
+  'hub and topic are counted one after the other: while the hub changes, the two numbers may differ. The last column counts the differences.';
 
 /** Prints a table, the differences by kind, or the first of them, the result, and what to do. */
-function show(output: Output, reports: readonly CollectionReport[], hasKeys: boolean): void {
-  const states = Object.keys(STATES) as Difference['state'][];
+function show(
+  output: Output,
+  reports: readonly CollectionReport[],
+  { scope, hasKeys }: { readonly scope: string; readonly hasKeys: boolean },
+): void {
   output.table(
-    ['  collection', '', 'hub', 'topic', ...Object.values(STATES)],
+    ['  collection', '', 'hub', 'topic', 'differences'],
     reports.map((each) => [
       `  ${each.collection}`,
-      each.outcome !== 'compared' ? each.outcome.replace('-', ' ') : isEqual(each) ? 'equal' : 'differs',
+      resultOf(each),
       each.hubRows === null ? '' : formatCount(each.hubRows),
       formatCount(each.topicKeys),
-      ...states.map((state) => formatCount(inState([each], state).length)),
+      formatCount(each.differences.length),
     ]),
   );
   if (reports.some(({ hubRows, topicKeys }) => hubRows !== null && hubRows !== topicKeys))
     output.item(' ', TWO_COUNTS);
-  const differences = reports.flatMap((each) => each.differences);
-  if (differences.length > 0 && !hasKeys) {
-    const kinds = Map.groupBy(differences, ({ collection, kind, state }) =>
-      [collection, kind, STATES[state]].join(),
-    );
-    output.table(
-      ['  collection', 'kind', '', 'keys'],
-      Array.from(kinds, ([group, some]) => [...`  ${group}`.split(','), formatCount(some.length)]),
-    );
-  } else if (differences.length > 0) {
-    output.table(
-      ['  collection', 'kind', '', 'key'],
-      differences
-        .slice(0, SHOWN_AT_MOST)
-        .map(({ collection, kind, state, key }) => [`  ${collection}`, kind, STATES[state], printable(key)]),
-    );
-    const more = differences.length - SHOWN_AT_MOST;
-    if (more > 0) output.line(`  and ${formatCount(more)} more: --json has all.`);
-  }
-  const unproven = reports.filter(({ outcome }) => outcome === 'unproven');
-  noteFailures(
-    output,
-    reports.filter((each) => !unproven.includes(each)),
-  );
-  noteFailures(output, unproven, '!');
+  const all = reports.flatMap(({ differences }) => differences);
+  if (all.length > 0) showDifferences(output, all, hasKeys);
+  noteFailures(output, reports);
   for (const { collection, whyOnHold, skipped } of reports) {
     if (whyOnHold !== null)
       output.note(`! ${collection}: rows are on hold after the next full sync: ${whyOnHold}`);
     if (skipped > 0)
       output.note(`! ${collection}: ${countOf(skipped, 'key')} could not be compared with the index`);
   }
-  output.line(verdictOf(reports));
-  if (inState(reports, 'wrong').length > 0)
-    output.line('→ "rollcall verify --repair" publishes exactly what is missing.');
-  if (inState(reports, 'on-hold').length > 0)
-    output.line('→ Decide on the removals: "rollcall deletes list", after the next full sync.');
+  showVerdict(output, reports, scope);
 }
 
-function isEqual({ outcome, differences }: CollectionReport): boolean {
-  return outcome === 'compared' && differences.every(isPending);
+function showDifferences(output: Output, differences: readonly Difference[], hasKeys: boolean): void {
+  const cellsOf = ({ collection, kind, state }: Difference) => [`  ${collection}`, kind, STATES[state]];
+  const kinds = Map.groupBy(differences, (each) => cellsOf(each).join());
+  const rows = hasKeys
+    ? differences.slice(0, SHOWN_AT_MOST).map((each) => cellsOf(each).concat(printable(each.key)))
+    : Array.from(kinds, ([kind, some]) => [...kind.split(','), formatCount(some.length)]);
+  output.table(['  collection', 'kind', '', hasKeys ? 'key' : 'keys'], rows);
+  const more = differences.length - SHOWN_AT_MOST;
+  if (hasKeys && more > 0) output.line(`  and ${formatCount(more)} more: --json has all.`);
 }
 
-/** Syncs settle it. */
-function isPending({ state }: Difference): boolean {
-  return state !== 'wrong' && state !== 'on-hold';
+/** The result for a collection in a word or two. */
+function resultOf({ outcome, differences }: CollectionReport): string {
+  if (outcome !== 'compared') return outcome.replace('-', ' ');
+  if (differences.length === 0) return 'equal';
+  const states = new Set(differences.map(({ state }) => state));
+  if (states.has('wrong')) return 'differs';
+  return states.has('on-hold') ? STATES['on-hold'] : 'pending';
 }
 
-/** Differences that follow from how Rollcall works, and what becomes of them. */
-const EXPECTED = [
-  [['next-sync'], 'that the next sync settles'],
-  [['next-full', 'first-miss'], 'that the next full sync settles'],
-  [['on-hold'], 'on hold, which a person must decide about'],
-] as const;
-
-/** The result in one sentence, and in another one what is no fault. */
-function verdictOf(reports: readonly CollectionReport[]): string {
+/** The result in one sentence, then what is no fault, and what to do. */
+function showVerdict(output: Output, reports: readonly CollectionReport[], scope: string): void {
   const offered = reports.filter(({ outcome }) => outcome !== 'not-offered');
-  const expected = EXPECTED.flatMap(([states, what]) => {
-    const count = states.flatMap((state) => inState(offered, state)).length;
-    return count === 0 ? [] : [`${countOf(count, 'row')} ${what}`];
-  });
-  const equal = `${offered.filter(isEqual).length} of ${countOf(offered.length, 'collection')} are equal.`;
-  return expected.length === 0 ? equal : `${equal}\nAs expected: ${expected.join('; ')}.`;
+  const equal = offered.filter((each) => resultOf(each) === 'equal').length;
+  output.line(`${equal} of ${countOf(offered.length, 'collection is', 'collections are')} equal.`);
+  const count = (...states: Difference['state'][]): number =>
+    states.flatMap((state) => inState(reports, state)).length;
+  const settled = [
+    [count('next-sync'), 'the next sync'],
+    [count('next-full', 'first-miss'), 'the next full sync'],
+  ] as const;
+  const settles = settled.flatMap(([keys, by]) =>
+    keys > 0 ? [`${by} settles ${countOf(keys, 'key')}`] : [],
+  );
+  if (settles.length > 0) output.line(`Not equal yet, which is no fault: ${settles.join('; ')}.`);
+  if (count('on-hold') > 0)
+    output.line(
+      `On hold: a person must decide about ${countOf(count('on-hold'), 'key')}.\n→ Decide after the next full sync: rollcall deletes list ${scope}`,
+    );
+  if (count('wrong') > 0)
+    output.line(
+      `Wrong: ${countOf(count('wrong'), 'key')}.\n→ To publish them as the hub has them: rollcall verify --repair ${scope}`,
+    );
 }

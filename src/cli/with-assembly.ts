@@ -1,34 +1,50 @@
 import { once } from 'node:events';
 import { pino } from 'pino';
 import type { Config, TenantConfig } from '../config.ts';
+import { RollcallError } from '../errors.ts';
 import { pingKafka } from '../log/kafka-client.ts';
 import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import { assemble, type Assembly, type AssemblyOptions } from '../session/assemble.ts';
 
 const SAY_AFTER_MS = 2_000;
+const ANSWERS_WITHIN_MS = 30_000;
 
 /** The parts for a verb, without logs. `emit`: gets what this process does as owner of a tenant. */
 export function quietAssembly(config: Config, emit: AssemblyOptions['emit'] = () => undefined): Assembly {
   return assemble(config, { logger: pino({ level: 'silent' }), emit });
 }
 
-/**
- * Waits until Kafka answers, which can take long: then stderr says what it waits for. Throws `KAFKA_…`, and the signal's reason
- * when it aborts.
- */
+/** Waits for an answer of Kafka, which can take long if brokers are down: then stderr says what it waits for. */
+export async function sayingIfLong<T>(
+  { brokers }: Config['kafka'],
+  what: string,
+  answer: () => Promise<T>,
+): Promise<T> {
+  const text = `Kafka (${brokers.join(', ')}): still waiting for ${what}; half a minute at most if brokers are down.\n`;
+  const saying = setTimeout(() => process.stderr.write(text), SAY_AFTER_MS);
+  try {
+    return await answer();
+  } finally {
+    clearTimeout(saying);
+  }
+}
+
+/** Waits until Kafka answers. Throws `KAFKA_…`, and the signal's reason when it aborts. */
 export async function requireKafka(
   { kafka, config }: Pick<Assembly, 'kafka' | 'config'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const waiting = `Kafka (${config.kafka.brokers.join(', ')}) has not answered yet; still trying.\n`;
-  const saying = setTimeout(() => process.stderr.write(waiting), SAY_AFTER_MS);
-  try {
-    signal.throwIfAborted();
-    await Promise.race([pingKafka(kafka), once(signal, 'abort')]);
-    signal.throwIfAborted();
-  } finally {
-    clearTimeout(saying);
-  }
+  const late = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+  const either = AbortSignal.any([signal, late]);
+  signal.throwIfAborted();
+  await sayingIfLong(config.kafka, 'any broker', () =>
+    Promise.race([pingKafka(kafka), once(either, 'abort')]),
+  );
+  signal.throwIfAborted();
+  if (!late.aborted) return;
+  throw new RollcallError('KAFKA_UNREACHABLE', 'No broker of Kafka has answered within half a minute', {
+    remedy: 'Check that the brokers are up: "rollcall check" tries each of them.',
+  });
 }
 
 /** What the log says of each tenant; null for one without a topic `progress`. Throws `KAFKA_…`, `REGISTRY_…`. */
@@ -39,6 +55,9 @@ export async function readLogs(
 ): Promise<ReadonlyMap<string, KnownProgress | null>> {
   await requireKafka(assembly, signal);
   const { kafka, registry, config } = assembly;
+  const { topicPrefix } = config.kafka;
   const tenantIds = tenants.map(({ id }) => id);
-  return readKnownProgress({ kafka, registry, topicPrefix: config.kafka.topicPrefix, tenantIds, signal });
+  return sayingIfLong(config.kafka, 'the leaders of the topics progress', () =>
+    readKnownProgress({ kafka, registry, topicPrefix, tenantIds, signal }),
+  );
 }

@@ -88,6 +88,12 @@ export type KnownProgress = Pick<
 >;
 
 /**
+ * A broker that dies is noticed after 9 s, and others lead its partitions then, if they can. A person waits for the answer, and
+ * can ask again.
+ */
+const LED_WITHIN_MS = 12_000;
+
+/**
  * Reads the `progress` of tenants to its current end, without owning them. The result contains everything that was
  * committed before the call. It is null for a tenant without the topic.
  * Throws `KAFKA_…` and `REGISTRY_…`.
@@ -101,7 +107,7 @@ export async function readKnownProgress(options: {
 }): Promise<ReadonlyMap<string, KnownProgress | null>> {
   const { kafka, registry, topicPrefix, tenantIds, signal } = options;
   const topicOf = (tenantId: string): string => topicName({ topicPrefix, tenantId }, 'progress');
-  const ranges = await fetchOffsets(kafka, tenantIds.map(topicOf), 'skipped');
+  const ranges = await fetchOffsets(kafka, tenantIds.map(topicOf), 'skipped', LED_WITHIN_MS);
   const byTopic = new Map([...ranges.keys()].map((topic) => [topic, new LoggedTenant(registry)]));
   await readStretches({
     kafka,

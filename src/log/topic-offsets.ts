@@ -38,8 +38,9 @@ export async function fetchOffsets(
   kafka: TopicQuestions,
   topics: readonly string[],
   missing?: Missing,
+  withinMs = WITHIN_MS,
 ): Promise<ReadonlyMap<string, readonly PartitionRange[]>> {
-  const untilMs = performance.now() + WITHIN_MS;
+  const untilMs = performance.now() + withinMs;
   for (;;) {
     try {
       const led = await kafka.partitionsOf(topics, { skipsMissing: missing === 'skipped' });

@@ -34,8 +34,6 @@ interface PlannedSync extends Pick<
    * too. Empty unless keys are kept.
    */
   readonly missed: Readonly<Record<'on-hold' | 'missing', readonly string[]>>;
-  /** What the hub's rows were compared with: the owner's index, or one built in memory from the topics. */
-  readonly basis: 'index' | 'topics';
 }
 
 /** What a full sync would publish of one collection now. `seen` and `unchanged` are null for a derived collection. */
@@ -144,6 +142,5 @@ async function planSync(
     nameless,
     whyOnHold: rowsOnHold > 0 ? (runner.progress?.deletions?.why ?? null) : null,
     missed: rowsOnHold > 0 ? { 'on-hold': keys, missing: [] } : { 'on-hold': [], missing: keys },
-    basis: state.collection(source).isOverLive ? 'index' : 'topics',
   };
 }

@@ -50,11 +50,6 @@ export class MemoryIndex implements CollectionIndex {
     this.#position = base === null ? null : copyOf(base.at);
   }
 
-  /** Whether there is an index below; otherwise everything is in memory. */
-  get isOverLive(): boolean {
-    return this.#base !== null;
-  }
-
   async position(): Promise<IndexPosition | null> {
     return this.#position;
   }

@@ -1,4 +1,5 @@
-import { isoOrNull } from '../../core/words.ts';
+import { countOf, isoOrNull } from '../../core/words.ts';
+import { formatTable } from '../output.ts';
 
 interface Found {
   records: number;
@@ -10,6 +11,15 @@ interface Found {
 
 /** Kafka's defaults of log.cleaner.backoff.ms and file.delete.delay.ms, and end markers that come a second late. */
 const SLACK_MS = 2 * 60_000;
+
+/** What a topic holds, and by when Kafka has deleted the values and the keys; NaN: not known. Null: there is nothing to delete. */
+interface TopicLine extends Pick<Found, 'records' | 'firstMs' | 'lastMs'> {
+  readonly topic: string;
+  /** Keys whose value contains the id. */
+  readonly held: number;
+  readonly valuesGoneMs: number;
+  readonly keysGoneMs: number | null;
+}
 
 /** What topics hold about an id, and by when Kafka has forgotten what was removed: for a person who must prove an erasure. */
 export class Receipt {
@@ -32,39 +42,63 @@ export class Receipt {
     return [...this.#topics.keys()];
   }
 
-  /** The cells of a table below {@link TITLES}. `settings`: by topic, as far as they are known. */
-  rows(settings: ReadonlyMap<string, ReadonlyMap<string, string>>): string[][] {
-    return [...this.#topics.keys()].toSorted().map((topic) => {
-      const { records = 0, firstMs = NaN, lastMs = NaN, keys } = this.#topics.get(topic) ?? {};
-      const last = [...(keys?.values() ?? [])];
-      const held = last.filter(({ holds }) => holds).length;
-      const msOf = (name: string): number => Number(settings.get(topic)?.get(name) ?? NaN);
-      const lagMs = msOf('max.compaction.lag.ms');
-      const intervalMs = Math.min(msOf('segment.ms'), lagMs);
-      const valuesMs = lagMs + intervalMs + SLACK_MS;
-      const keysMs = valuesMs + msOf('delete.retention.ms') + intervalMs;
-      const goneBy = (some: typeof last, afterMs: number): string => {
-        if (held > 0) return 'still published';
-        return some.length === 0
-          ? '-'
-          : timeOf(some.reduce((ms, { atMs }) => Math.max(ms, atMs), 0) + afterMs);
-      };
-      const removals = last.filter(({ isRemoval }) => isRemoval);
-      const gone = [goneBy(last, valuesMs), goneBy(removals, keysMs)];
-      return [topic, String(records), timeOf(firstMs), timeOf(lastMs), String(held)].concat(gone);
-    });
+  /** A table, if anything was found, and the verdict. `settings`: by topic, as far as they are known. */
+  lines(settings: ReadonlyMap<string, ReadonlyMap<string, string>>, nowMs: number): string[] {
+    const lines = [...this.#topics]
+      .map(([topic, found]) => lineOf(topic, found, settings.get(topic)))
+      .toSorted((one, other) => (one.topic < other.topic ? -1 : 1));
+    const table = lines.length === 0 ? [] : formatTable(TITLES, lines.map(cellsOf));
+    return [...table, verdictOn(lines, nowMs)];
   }
 }
 
-export const TITLES = [
-  'topic',
-  'records',
-  'first',
-  'last',
-  'still held',
-  'values gone by',
-  'keys gone by',
-] as const;
+function lineOf(topic: string, found: Found, settings: ReadonlyMap<string, string> | undefined): TopicLine {
+  const { records, firstMs, lastMs, keys } = found;
+  const last = [...keys.values()];
+  const msOf = (name: string): number => Number(settings?.get(name) ?? NaN);
+  const lagMs = msOf('max.compaction.lag.ms');
+  const intervalMs = Math.min(msOf('segment.ms'), lagMs);
+  const valuesMs = lagMs + intervalMs + SLACK_MS;
+  const keysMs = valuesMs + msOf('delete.retention.ms') + intervalMs;
+  const latestOf = (some: typeof last): number => some.reduce((ms, { atMs }) => Math.max(ms, atMs), 0);
+  const removals = last.filter(({ isRemoval }) => isRemoval);
+  return {
+    topic,
+    records,
+    firstMs,
+    lastMs,
+    held: last.filter(({ holds }) => holds).length,
+    valuesGoneMs: latestOf(last) + valuesMs,
+    keysGoneMs: removals.length === 0 ? null : latestOf(removals) + keysMs,
+  };
+}
+
+const TITLES = ['topic', 'records', 'first', 'last', 'still held', 'values gone by', 'keys gone by'] as const;
+
+function cellsOf({ topic, records, firstMs, lastMs, held, valuesGoneMs, keysGoneMs }: TopicLine): string[] {
+  const goneBy = (atMs: number | null): string => {
+    if (held > 0) return 'still published';
+    return atMs === null ? '-' : timeOf(atMs);
+  };
+  const times = [timeOf(firstMs), timeOf(lastMs)];
+  return [topic, String(records), ...times, String(held), goneBy(valuesGoneMs), goneBy(keysGoneMs)];
+}
+
+/** Whether the topics still have something, and until when. */
+function verdictOn(lines: readonly TopicLine[], nowMs: number): string {
+  if (lines.length === 0) return 'complete: no record of these topics contains the id';
+  const holding = lines.filter(({ held }) => held > 0);
+  if (holding.length > 0) {
+    const where = holding.map(({ topic, held }) => `${topic} (${countOf(held, 'key')})`).join(', ');
+    return `not complete: the id is still published in ${where}, until the hub removes or corrects these rows`;
+  }
+  const lastMs = Math.max(...lines.map((each) => Math.max(each.valuesGoneMs, each.keysGoneMs ?? 0)));
+  if (Number.isNaN(lastMs))
+    return 'not complete: Kafka still has these records, and nobody here may read the settings that say for how long';
+  return lastMs < nowMs
+    ? `not complete: Kafka still has these records, although it should have deleted them by ${timeOf(lastMs)}; it does so only while "rollcall run" runs`
+    : `not complete until ${timeOf(lastMs)}: by then Kafka has deleted these records, if "rollcall run" runs and nobody changes the settings of these topics`;
+}
 
 function timeOf(atMs: number): string {
   return Number.isFinite(atMs) ? (isoOrNull(atMs) ?? '') : 'not known';

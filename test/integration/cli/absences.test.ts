@@ -80,6 +80,10 @@ it('"rollcall tail --about" prints all records of a tenant that have an id in th
       'm',
     );
     if (id !== 'nobody') expect(stderr).toMatch(inVersions);
+    expect(stderr).toMatch(/^tenant north, searched to the end at \S+Z by Rollcall \d+\.\d+\.\d+: /m);
+    expect(stderr).toMatch(
+      id === 'nobody' ? /^complete: /m : /^not complete: the id is still published in /m,
+    );
     expect(stdout).not.toContain('"value":{');
     const records = lines(stdout).map((line) => JSON.parse(line) as { topic: string; key: string });
     return records.map(({ topic, key }) => `${topic} ${key}`).toSorted();

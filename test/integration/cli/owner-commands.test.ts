@@ -160,7 +160,7 @@ describe('by the command itself', () => {
     const ended = await command(false, 'republish', 'categories');
     const tenants = [{ published: 1, rowsOnHold: gone.length }];
     expect([ended.code, ended.json()]).toMatchObject([3, { tenants }]);
-    expect(ended.stderr).toContain('rollcall deletes list');
+    expect(ended.stderr).toContain('rollcall deletes list --tenant north');
     for (const row of gone) mirror.hub.district.put('categories', row);
     expect((await command(false, 'pull', '--full')).code).toBe(0);
   });

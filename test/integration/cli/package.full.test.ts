@@ -44,7 +44,7 @@ it('the npm package has all files that run, and works from "rollcall init" to a 
     spawnProgram([join(home, 'bin/rollcall'), '--config', config, ...words.split(' ')], env);
   const rollcall = (words: string): Promise<Ended> => start(words).ended;
   const { code, stdout } = await rollcall('init');
-  expect([code, stdout]).toEqual([0, expect.stringContaining('  rollcall check')]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`  rollcall --config ${config} check`)]);
   const { kafkaBrokers, registryUrl, redisUrl } = inject('stack');
   const addressed = readFileSync(config, 'utf8')
     .replace('https://hub.example/north', hub.baseUrl)

@@ -178,6 +178,11 @@ describe('where no process runs', () => {
     },
   );
 
+  it('status names the tenants of which no report came through Redis, where Kafka does not answer either', async () => {
+    const { stderr } = await say('status', noKafka);
+    expect(stderr).toMatch(/^! north: no report of a process came through Redis[^]*\n✗ /m);
+  });
+
   it('while Redis is away, status shows the numbers of rows and says that Redis does not answer', async () => {
     const { code, stdout } = await say('status', withoutRedis);
     expect([code, stdout]).toEqual([
@@ -309,7 +314,7 @@ it('"rollcall plan" shows what a full sync would publish, and changes nothing, e
   expect([shown.code, shown.stderr]).toEqual([0, expect.not.stringContaining('new-org')]);
   expect(shown.stdout).toMatch(/orgs +1 created +\d+ +0 +0\n/);
   expect(shown.stdout).toMatch(/missing for the first time[^]*users +nothing +\d+ +1 /);
-  expect(shown.stdout).toContain('"rollcall pull --full"');
+  expect(shown.stdout).toContain('rollcall pull --full --tenant north\n');
   expect(shown.stdout).not.toContain('new-org');
   expect((await say('plan --collection orgs --keys')).stdout).toMatch(/orgs +created +new-org/);
   expect(await holdings()).toEqual(before);
@@ -327,7 +332,7 @@ it('"rollcall plan" shows the rows that "pull" would put on hold and why, and bo
   const shown = await say('plan');
   expect(shown.code).toBe(3);
   expect(shown.stderr).toContain(`courses: ${gone.length} rows would be put on hold: `);
-  expect(shown.stdout).toContain('"rollcall deletes list"');
+  expect(shown.stdout).toContain('rollcall deletes list --tenant north\n');
   const pull = await say('pull --full --json');
   const [pulled] = pull.json<{ tenants: [{ collections: Planned[] }] }>().tenants;
   const rowsOnHold = (some: readonly Planned[]) => some.map((each) => [each.collection, each.rowsOnHold]);

@@ -123,8 +123,10 @@ describe('verify', async () => {
     ].toSorted();
     expect(await verify(tenant.config)).toEqual({ code: 1, found });
     const repaired = await rollcall(tenant.config, 'verify', '--repair');
-    const published = /^The full sync of the repair:$[^]*^users +full complete +\d+ +1 +0 +0 /m;
+    const published = /^The repair has published 1 record:$[^]*^users +full complete +\d+ +1 +0 +0 /m;
     expect([repaired.code, repaired.stdout]).toEqual([0, expect.stringMatching(published)]);
+    const said = /^north: to repair: .*1 different in courses.*1 missing in users\n.* index of .*courses/m;
+    expect(repaired.stderr).toMatch(said);
     expect(await verify(tenant.config)).toEqual({ code: 0, found: [] });
   });
 
@@ -148,8 +150,9 @@ describe('verify', async () => {
       found: [...brought, left[0] ?? '', `wrong orgs different ${unstamped}`].toSorted(),
     });
     const { stdout } = await rollcall(tenant.config, 'verify', '--collection', 'orgs');
-    const [first, second] = ['2 rows that the next sync settles', '2 rows that the next full sync settles'];
-    expect(stdout).toContain(`As expected: ${first}; ${second}.`);
+    expect(stdout).toMatch(/^ {2}orgs +pending .* 4$/m);
+    const settled = 'the next sync settles 2 keys; the next full sync settles 2 keys.';
+    expect(stdout).toContain(`0 of 1 collection is equal.\nNot equal yet, which is no fault: ${settled}\n`);
     expect(stdout).toMatch(/^ {2}orgs +left-over +missing for the first time +1$/m);
     expect(stdout).not.toContain(gone);
     const withIds = await rollcall(tenant.config, 'verify', '--collection', 'orgs', '--ids');
@@ -180,8 +183,8 @@ describe('verify', async () => {
     const { stdout, stderr } = await rollcall(tenant.config, 'verify', '--collection', 'users', 'courses');
     expect(stderr).toContain('users: rows are on hold after the next full sync: half or more');
     expect(stdout).toContain('1 of 2 collections are equal.');
-    expect(stdout).toContain(`As expected: ${gone.length} rows on hold, which a person must decide about.`);
-    expect(stdout).toContain('"rollcall deletes list", after the next full sync');
+    expect(stdout).toContain(`On hold: a person must decide about ${gone.length} keys.\n`);
+    expect(stdout).toContain('rollcall deletes list --tenant north --collection users courses\n');
     await tenant.full('users');
     expect(await verify(tenant.config, '--collection', 'users')).toEqual(rowsOnHold);
     const listed = await rollcall(tenant.config, 'deletes', 'list');

@@ -67,7 +67,8 @@ it.each([
 it('a verb that waits for Kafka says so, and when it is stopped it ends with 1', async () => {
   await using program = start('status');
   await program.says('Kafka');
-  const said = `Kafka (${address}) has not answered yet; still trying.\n✗ stopped before it was done\n`;
+  const waits = `Kafka (${address}): still waiting for any broker; half a minute at most if brokers are down.`;
+  const said = `${waits}\n✗ stopped before it was done\n`;
   expect(await program.stop()).toMatchObject({ code: 1, stderr: `loading\n${said}` });
 });
 

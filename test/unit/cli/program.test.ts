@@ -6,6 +6,7 @@ import { earlyExitCode } from '../../../bin/early-stop.mjs';
 import { choose, chooseTenants } from '../../../src/cli/choose.ts';
 import { exitCode } from '../../../src/cli/exit-code.ts';
 import { runProgram, type Verbs } from '../../../src/cli/program.ts';
+import { VERBS as ALL_VERBS } from '../../../src/cli/verbs.ts';
 import { verbAction, type Verb } from '../../../src/cli/verb-action.ts';
 import { RollcallError } from '../../../src/errors.ts';
 import { load, yamlWith } from '../config/config-text.ts';
@@ -38,6 +39,7 @@ const VERBS: Verbs = {
     'fail',
     throws(new RollcallError('KAFKA_UNREACHABLE', 'No broker answers', { remedy: 'Start Kafka.' })),
   ),
+  ...verb('hint', throws(new RollcallError('USAGE_INVALID', 'No', { remedy: 'Run "rollcall check".' }))),
   ...verb('bug', throws(new SyntaxError('Unexpected token, "{"name":"Kari Nordmann"} is not valid JSON'))),
   ...verb('wait', async ({ signal, output }) => {
     output.line('ready');
@@ -52,6 +54,7 @@ async function run(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
   onReady?: (host: EventEmitter) => void,
+  verbs = VERBS,
 ) {
   const said = { stdout: '', stderr: '' };
   const into = (name: keyof typeof said) => ({
@@ -62,7 +65,7 @@ async function run(
   });
   const streams = { stdout: into('stdout'), stderr: into('stderr') };
   const host = Object.assign(new EventEmitter(), { ...streams, env, exitCode: undefined });
-  const code = await runProgram(args, VERBS, host);
+  const code = await runProgram(args, verbs, host);
   expect([host.listenerCount('SIGTERM'), host.listenerCount('SIGINT')]).toEqual([0, 0]);
   return { code, ...said };
 }
@@ -81,6 +84,17 @@ it('help describes the program without loading a verb, and one verb in both spel
 });
 
 it.each([
+  [['approve'], ['rollcall deletes approve']],
+  [['deletes', 'approve', '--reason'], ['rollcall deletes approve']],
+  [['deletes', 'nothing'], ['rollcall deletes']],
+  [['list'], ['rollcall topics list', 'rollcall deletes list']],
+])('help explains a subcommand in each verb that has it: %j', async (words, commands) => {
+  const { code, stdout } = await run(['help', ...words], {}, undefined, ALL_VERBS);
+  const usages = [...stdout.matchAll(/^Usage: \S*(rollcall .+?) (?:\[|<)/gm)].map(([, usage]) => usage);
+  expect([code, usages]).toEqual([0, commands]);
+});
+
+it.each([
   [['rad'], /unknown command 'rad'[^]*read[^]*→ rollcall --help/],
   [['read', '--bogus'], /unknown option '--bogus'[^]*→ rollcall read --help/],
   [['read', 'a', 'b'], /too many arguments[^]*→ rollcall read --help/],
@@ -96,6 +110,18 @@ it('an error that is known shows what happened and what to do, by the command as
     const path = command === '' ? `./${relative(process.cwd(), join(CHECKOUT, 'rollcall'))}` : command;
     expect((await run(['fail'])).stderr).toContain(`see ${path} help KAFKA_UNREACHABLE`);
   }
+});
+
+it('a printed command names the configuration that the command line has named, so that it runs as it is', async () => {
+  for (const [path, shown] of [
+    ['north.yaml', 'north.yaml'],
+    ['the north.yaml', '"the north.yaml"'],
+  ] as const) {
+    const { stderr } = await run(['hint', '--config', path]);
+    expect(stderr).toContain(`rollcall --config ${shown} check`);
+    expect(stderr).toContain('rollcall help USAGE_INVALID');
+  }
+  expect((await run(['hint'])).stderr).toContain('rollcall check');
 });
 
 it('an error that is unknown is one line that quotes no data, and complete in debug mode', async () => {

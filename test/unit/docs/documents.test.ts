@@ -132,6 +132,8 @@ it('help finds a section by its heading alone, and its first line names the sect
     ['operations#rights', 'Rights (rollcall help operations)'],
     ['proxies', 'Proxies (rollcall help estates)'],
     ['decide', 'Decide: Rollcall waits for a person'],
+    ['hold', 'Rows on hold (rollcall help decide)'],
+    ['rows on hold', 'Rows on hold (rollcall help decide)'],
   ] as const)
     expect(forTerminal(pageOn(topic), 80).split('\n').slice(0, 2)).toEqual([
       heading,
@@ -139,7 +141,12 @@ it('help finds a section by its heading alone, and its first line names the sect
     ]);
 });
 
-it.each(['architecture', 'consuming', 'decide'])(
+it('help prints what a word means that is the heading of no section', () => {
+  expect(pageOn('guard')).toMatch(/^- \*\*guard\*\*: /);
+  expect(() => pageOn('gruad')).toThrow('There is no help on gruad');
+});
+
+it.each(['architecture', 'consuming'])(
   'help prints the code in the page %s, but not the source of its diagrams',
   (page) => {
     expect(pageOn(page)).toContain('```mermaid');
@@ -151,7 +158,7 @@ it.each(['architecture', 'consuming', 'decide'])(
 const GLOBAL_OPTIONS = ['--config', '--help', '--json', '--no-color', '--version'];
 
 const loaded = await Promise.all(Object.values(VERBS).map(async ([, load]) => (await load()).command()));
-const verbs = [...loaded, hub(), helpCommand(new Command())];
+const verbs = [...loaded, hub(), helpCommand(new Command(), async () => new Command())];
 const named = (commands: readonly Command[], name = ''): Command | undefined =>
   commands.find((each) => each.name() === name);
 

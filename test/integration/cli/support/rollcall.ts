@@ -3,7 +3,7 @@ import { runProgram } from '../../../../src/cli/program.ts';
 import { VERBS } from '../../../../src/cli/verbs.ts';
 import { configFile, Running, withPort, type Ended } from '../../support/running.ts';
 
-/** Runs a command line in this process to its end, with a text as its configuration and nothing in its environment. */
+/** Runs a command line in this process to its end. Its environment only names its configuration, which has this text. */
 export function rollcall(config: string, ...args: readonly string[]): Promise<Ended> {
   return startRollcall(config, ...args).ended;
 }
@@ -13,9 +13,10 @@ export function startRollcall(config: string, ...args: readonly string[]): Runni
   const said = { stdout: '', stderr: '' };
   const into = (name: keyof typeof said) => ({ write: (text: string) => void (said[name] += text) });
   const streams = { stdout: into('stdout'), stderr: into('stderr') };
-  const host = Object.assign(new EventEmitter(), { ...streams, env: {}, exitCode: undefined });
   const file = configFile(withPort(config));
-  const exit = runProgram(['--config', file.path, ...args], VERBS, host).finally(file.remove);
+  const env = { ROLLCALL_CONFIG: file.path };
+  const host = Object.assign(new EventEmitter(), { ...streams, env, exitCode: undefined });
+  const exit = runProgram(args, VERBS, host).finally(file.remove);
   return new Running({ said, exit, kill: (signal) => host.emit(signal, signal) });
 }
 

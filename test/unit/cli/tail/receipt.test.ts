@@ -7,65 +7,66 @@ const SETTINGS = new Map([
   ['segment.ms', String(DAY_MS)],
   ['delete.retention.ms', String(7 * DAY_MS)],
 ]);
-const at = (time: string) => Date.parse(`2026-11-20T${time}:00Z`);
+const at = (time: string) => Date.parse(`2026-11-${time}:00Z`);
 
-/** The rows of a receipt; each record as `key time about|other|removal`. */
-function rowsOf(records: readonly string[], settings = SETTINGS): string[][] {
+/** The cells of a receipt and its verdict; each record as `key time about|other|removal`. */
+function receiptOf(records: readonly string[], { settings = SETTINGS, now = '20T12:00' } = {}) {
   const receipt = new Receipt();
   for (const record of records) {
     const [key = '', time = '', what] = record.split(' ');
     const isAbout = what === 'about' || key === 'pupil';
-    receipt.note({ topic: 'users', key, atMs: at(time), isRemoval: what === 'removal', isAbout });
+    const of = { topic: 'users', key, atMs: at(`20T${time}`) };
+    receipt.note({ ...of, isRemoval: what === 'removal', isAbout });
   }
-  return receipt.rows(new Map([['users', settings]]));
+  const lines = receipt.lines(new Map([['users', settings]]), at(now));
+  return { cells: lines.slice(1, -1).flatMap((line) => line.split(/ {2,}/)), verdict: lines.at(-1) };
 }
 
+const REMOVED = ['pupil 08:00 about', 'pupil 09:00 about', 'pupil 10:00 removal', 'other 11:00 other'];
+
 it('a receipt says by when values and keys of a removed row are gone from Kafka', () => {
-  const records = ['pupil 08:00 about', 'pupil 09:00 about', 'pupil 10:00 removal', 'other 11:00 other'];
-  expect(rowsOf(records)).toEqual([
-    [
-      'users',
-      '3',
-      '2026-11-20T08:00:00.000Z',
-      '2026-11-20T10:00:00.000Z',
-      '0',
-      '2026-11-22T10:02:00.000Z',
-      '2026-11-30T10:02:00.000Z',
-    ],
-  ]);
+  const { cells, verdict } = receiptOf(REMOVED);
+  const [first, last] = ['2026-11-20T08:00:00.000Z', '2026-11-20T10:00:00.000Z'];
+  const gone = ['2026-11-22T10:02:00.000Z', '2026-11-30T10:02:00.000Z'];
+  expect(cells).toEqual(['users', '      3', first, last, '         0', ...gone].map((cell) => cell.trim()));
+  expect(verdict).toMatch(/^not complete until 2026-11-30T10:02:00\.000Z: /);
 });
 
 it.each([
   [
     'a value that a later one without the id replaces',
     ['a 08:00 about', 'a 09:00 other'],
-    '1',
-    '0',
-    '22T09:02',
-    '-',
+    ['1', '0', '22T09:02', '-'],
+    /^not complete until 2026-11-22T09:02:00/,
   ],
   [
     'a key that is removed, and does not contain the id',
     ['a 08:00 about', 'a 09:00 removal'],
-    '1',
-    '0',
-    '22T09:02',
-    '30T09:02',
+    ['1', '0', '22T09:02', '30T09:02'],
+    /^not complete until 2026-11-30T09:02:00/,
   ],
   [
     'a removal that came back',
     ['pupil 08:00 removal', 'pupil 09:00 about'],
-    '2',
-    '1',
-    'still published',
-    'still published',
+    ['2', '1', 'still published', 'still published'],
+    /^not complete: the id is still published in users \(1 key\), until/,
   ],
-])('a receipt counts %s', (_, records, count, held, values, keys) => {
-  const [row = []] = rowsOf(records);
-  const times = [values, keys].map((time) => (/^\d/.test(time) ? `2026-11-${time}:00.000Z` : time));
-  expect([row[1], row[4], row[5], row[6]]).toEqual([count, held, ...times]);
+])('a receipt counts %s', (_, records, [count, held, ...times], complete) => {
+  const { cells, verdict } = receiptOf(records);
+  const gone = times.map((time) => (/^\d/.test(time) ? `2026-11-${time}:00.000Z` : time));
+  expect([cells[1], cells[4], cells[5], cells[6]]).toEqual([count, held, ...gone]);
+  expect(verdict).toMatch(complete);
 });
 
 it('a receipt gives no time where the settings of a topic are not known', () => {
-  expect(rowsOf(['pupil 10:00 removal'], new Map())[0]?.slice(5)).toEqual(['not known', 'not known']);
+  const { cells, verdict } = receiptOf(['pupil 10:00 removal'], { settings: new Map() });
+  expect(cells.slice(5)).toEqual(['not known', 'not known']);
+  expect(verdict).toMatch(/^not complete: Kafka still has these records, and nobody here may read/);
+});
+
+it('a receipt calls an erasure complete only when the topics have no record of the id any more', () => {
+  expect(receiptOf(['other 08:00 other']).verdict).toMatch(/^complete: no record/);
+  expect(receiptOf(REMOVED, { now: '30T10:03' }).verdict).toMatch(
+    /^not complete: Kafka still has these records, although it should have deleted them by 2026-11-30/,
+  );
 });
