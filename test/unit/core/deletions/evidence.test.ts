@@ -21,7 +21,11 @@ it.each<[string, Partial<ScanEvidence>, string]>([
   ['has a total below what came', { totalAtStart: 20, totalAtEnd: 20 }, 'complete'],
   ['is empty, as the hub counts', { distinctRows: 0, ...zero }, 'complete'],
   ['stays below the lower total', { distinctRows: 190, totalAtEnd: 251 }, 'short'],
-  ['stays below the lower total by offset', { paging: 'offset', distinctRows: 190, totalAtEnd: 251 }, 'short'],
+  [
+    'stays below the lower total by offset',
+    { paging: 'offset', distinctRows: 190, totalAtEnd: 251 },
+    'short',
+  ],
   ['is empty where the hub counts rows', { distinctRows: 0 }, 'short'],
   ['has a row without a readable id', { rowsWithoutId: 1 }, 'nameless'],
   ['has an answer without a list', { reason: 'missing-list' }, 'inconclusive'],

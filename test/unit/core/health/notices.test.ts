@@ -93,7 +93,7 @@ it.each([
   expect(told(2)).toEqual([`over ROWS_ON_HOLD: ${how}`]);
 });
 
-it('a hold is told again when it has doubled, but not at each row more', () => {
+it('a hold gets another notice when it has doubled, but not at each row more', () => {
   told(0, hold(40, START_MS));
   expect(told(2)).toEqual(['begun ROWS_ON_HOLD']);
   expect(told(2, hold(79, START_MS))).toEqual([]);
@@ -101,7 +101,7 @@ it('a hold is told again when it has doubled, but not at each row more', () => {
   expect(told(2)).toEqual([]);
 });
 
-it('a second collection that fails is told, and the end names both, whichever succeeds last', () => {
+it('a second collection that fails gets a notice, and the notice of the end names both', () => {
   told(0, fails('users'), fails('users'));
   expect(told(2)).toEqual(['begun collection']);
   // With a third collection that works, the hub is not to blame.
@@ -113,7 +113,7 @@ it('a second collection that fails is told, and the end names both, whichever su
   expect(last?.collections).toEqual(['users', 'orgs']);
 });
 
-it('a hub that refuses the credentials is one notice, however many collections fail by it', () => {
+it('a hub that refuses the credentials gets one notice, however many collections fail', () => {
   const refuses = (collection: 'users' | 'orgs') =>
     fails(
       collection,
