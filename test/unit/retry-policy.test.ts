@@ -9,7 +9,7 @@ it('the pause before the next attempt doubles with each failure in a row, up to 
   ]);
 });
 
-it('the pause before the next attempt lies between half and all of that with jitter', () => {
+it('the pause before the next attempt is, with jitter, between half and all of its usual length', () => {
   expect(jitteredPauseMs(backoff, 3, () => 0)).toBe(200);
   expect(jitteredPauseMs(backoff, 3, () => 0.5)).toBe(300);
   expect(jitteredPauseMs(backoff, 3, () => 1)).toBe(400);

@@ -182,7 +182,7 @@ const V1_REPLACED = version('v1>v2#1');
 const V2 = version('v2<v1');
 const MONTH_MS = 32 * 24 * 3_600_000;
 
-test('a page takes two round trips to the index, however long the absences are', async () => {
+test('a page of absence versions costs two round trips to the index, however long the lists are', async () => {
   const table = new ViewedTable();
   for (let at = 1; at < 9; at += 1) await table.page([version(at === 1 ? 'v1' : `v${at}<v${at - 1}`)]);
   const lookUp = vi.spyOn(table.index, 'lookup');
@@ -201,7 +201,7 @@ test('an absence whose list changes in the transaction that would forget it is f
   expect(await table.entryOf('v1')).toEqual({ states: ['gone', 'present'], step: 0 });
 });
 
-test('a deletion met by an incremental sync waits for a full sync, unless its absence is live', async () => {
+test('an absence first read as deleted waits for a full sync, but a published one is deleted at once', async () => {
   const table = new ViewedTable();
   const over = [version('a!'), version('c<b!')];
   expect(await table.page(over)).toMatchObject({ rowsOver: 2 });
@@ -218,7 +218,7 @@ test('a deletion met by an incremental sync waits for a full sync, unless its ab
   expect(await table.page(over, [], 'FULL')).toMatchObject({ rowsOver: 0, rowsCreated: 2 });
 });
 
-test('an index with a damaged entry is made again', async () => {
+test('an index with a damaged entry of an absence is dropped, so that it is rebuilt', async () => {
   const table = new ViewedTable();
   await table.page([V1]);
   const position = await table.index.position();
@@ -230,7 +230,7 @@ test('an index with a damaged entry is made again', async () => {
   expect(await table.index.position()).toBeNull();
 });
 
-test('awaited ids are asked for at the end of the sync in at most three rounds, and what the hub has joins', async () => {
+test('a sync ends with at most three rounds of requests for awaited ids, and rows found join their lists', async () => {
   const table = new ViewedTable();
   const chain = Array.from({ length: 9 }, (_each, at) => version(`v${at + 1}<v${at}`));
   table.hub = new Map(chain.map((row) => [row.sourcedId, row]));
@@ -240,7 +240,7 @@ test('awaited ids are asked for at the end of the sync in at most three rounds, 
   expect(table.story.slice(0, 2)).toEqual(['v6/1 CREATED v6', 'v6/2 REPLACED v7']);
 });
 
-test('an absence stays open while the hub does not answer, at most five minutes', async () => {
+test('an open absence waits at most five minutes for a hub that does not answer', async () => {
   const table = new ViewedTable();
   table.hub = null;
   const stories: string[][] = [];
@@ -252,7 +252,7 @@ test('an absence stays open while the hub does not answer, at most five minutes'
   expect(stories).toEqual([[], [], ['v2/1 CREATED v2']]);
 });
 
-test('awaited ids that the hub lacks are ignored after the sync, but wait for a full sync beside it', async () => {
+test('an awaited id that the hub lacks is ignored at the end of a sync, unless a full sync is running', async () => {
   const table = new ViewedTable();
   const writer = await table.writer;
   const full = madeSync('FULL');
@@ -266,7 +266,7 @@ test('awaited ids that the hub lacks are ignored after the sync, but wait for a 
   expect(table.asked).toHaveLength(1);
 });
 
-test('a sync asks for at most 2,000 awaited ids; it counts the others and goes on without them', async () => {
+test('a sync asks for at most 2,000 awaited ids, counts the other ids, and goes on without them', async () => {
   const table = new ViewedTable();
   const { idsNotAsked } = await table.end(
     Array.from({ length: 2_500 }, (_each, at) => version(`v${at}<gone${at}`)),
@@ -275,7 +275,7 @@ test('a sync asks for at most 2,000 awaited ids; it counts the others and goes o
   expect(table.story).toHaveLength(2_500);
 });
 
-test('records of what vanished come from one pass over `absences`, at the end of the sync', async () => {
+test('the records of vanished versions are read in one pass over `absences`, at the end of the sync', async () => {
   const table = new ViewedTable({ v1: V1.value });
   await table.page([V1]);
   await table.page([], ['v1']);
@@ -286,14 +286,14 @@ test('records of what vanished come from one pass over `absences`, at the end of
   expect(table.events.at(-1)).toMatchObject({ operation: 'DELETED', version });
 });
 
-test('unchanged rows derive what is lacking, and show nothing again', async () => {
+test('an absence version that comes again unchanged publishes neither event nor absence again', async () => {
   const table = new ViewedTable();
   await table.page([V1], [], 'FULL');
   await table.page([V1], [], 'FULL');
   expect(table.records.map(({ topic }) => topic)).toEqual(['absence-changes', 'absences']);
 });
 
-test('what a sync has staged gets its events even if its topic was published again meanwhile', async () => {
+test('staged absence versions get their events even if their topic is republished before the commit', async () => {
   const table = new ViewedTable();
   await table.page([V1]);
   const writer = await table.writer;

@@ -92,7 +92,7 @@ beforeEach(async () => {
   await mirrored.commit('b', 1)();
 });
 
-it('an audit finds what another program wrote, also beside an owner that publishes all the time', async () => {
+it('an audit finds what another program wrote, even while the owner keeps publishing', async () => {
   mirrored.write('a', 7);
   mirrored.write('b', null);
   mirrored.write('nobody', 7);
@@ -105,7 +105,7 @@ it('an audit finds what another program wrote, also beside an owner that publish
   ]);
 });
 
-it('an audit waits for an index or a topic that is behind, and reports no difference meanwhile', async () => {
+it('an audit waits for an index or a topic that is behind, and reports no difference because of it', async () => {
   mirrored.inPause = mirrored.commit('a', 2);
   expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
   mirrored.inPause = () => Promise.resolve();
@@ -117,7 +117,7 @@ it('an audit waits for an index or a topic that is behind, and reports no differ
   expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 0 });
 });
 
-it('an audit counts the keys of an index that stays behind the log, and reports none of them', async () => {
+it('an audit counts the keys in which the index stays behind the log, and reports no difference', async () => {
   mirrored.commit('a', 2);
   expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 1 });
 });
@@ -128,7 +128,7 @@ it('an audit compares nothing with an index that is lost', async () => {
   expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
 });
 
-it('an audit may find more differences than a function may have arguments', async () => {
+it('an audit reports more differences than a function call can have arguments', async () => {
   for (let at = 0; at < 150_000; at += 1) mirrored.write(`nobody-${at}`, 7);
   expect((await mirrored.audit())?.findings).toHaveLength(150_000);
 });

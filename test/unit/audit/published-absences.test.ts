@@ -40,17 +40,17 @@ const GAP = 'gap in absence-changes';
 const TWO = 'two-students in absence-changes';
 
 it.each([
-  ['may begin anywhere, since compaction removes old steps', '3s 4s', ''],
-  ['have no gap after that', '1s 3s 4s', GAP],
-  ['may have a step twice as a snapshot', '1s 1s! 2s', ''],
-  ['may not have a step twice otherwise', '1s 1s', GAP],
-  ['begin again after the key was nulled', '1s 3s null 1other', ''],
-  ['are unknown after an event that cannot be read', '1s ? 3s', ''],
-  ['are of one student, also beyond a record without any', '1s 2- 3other', TWO],
-  ['may have a record without a student', '1s 2- 3s', ''],
-  ['show a version of the same student', '1s =other', 'two-students in absences'],
-  ['show none of another one once it is gone', '1s =other gone', ''],
-  ['are of one student who has another pseudonym under another mapping', '1s 2pseudonym~ =pseudonym~', ''],
-])('published absences %s: %s: %s', (_name, events, problems) => {
+  ['accepts an absence whose first steps were compacted away', '3s 4s', ''],
+  ['reports a gap between the steps of an absence', '1s 3s 4s', GAP],
+  ['accepts a step that stands twice, the second time as a snapshot', '1s 1s! 2s', ''],
+  ['reports a step that stands twice without a snapshot', '1s 1s', GAP],
+  ['accepts steps that begin again after the null of a key', '1s 3s null 1other', ''],
+  ['accepts a gap after an event that cannot be read', '1s ? 3s', ''],
+  ['reports an absence of two students, even with a record of no student between', '1s 2- 3other', TWO],
+  ['accepts a record without a student', '1s 2- 3s', ''],
+  ['reports an absence that is of another student than its events', '1s =other', 'two-students in absences'],
+  ['accepts an absence of another student once it has left `absences`', '1s =other gone', ''],
+  ['accepts one student with another pseudonym under another mapping', '1s 2pseudonym~ =pseudonym~', ''],
+])('verify %s: %s', (_name, events, problems) => {
   expect(problemsAfter(events)).toBe(problems);
 });

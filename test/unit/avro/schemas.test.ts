@@ -31,7 +31,7 @@ it('each schema file belongs to a topic', () => {
   expect(readdirSync(new URL('../../../avro/', import.meta.url))).toHaveLength(used.size);
 });
 
-it('each name has one shape in all schema files', () => {
+it('each Avro type has the same fields in all schema files', () => {
   const shapes = new Map<string, string>();
   const typeHook = (schema: unknown): undefined => {
     const definition = schema as { name?: string };
@@ -53,40 +53,34 @@ function withoutBodies(value: unknown, root: object): unknown {
   return (value as { name?: string }).name;
 }
 
-it.each(SUFFIXES)(
-  '%s can be registered by itself, has no enum, and requires ids and counts alone',
-  (suffix) => {
-    const { text } = fileOf(suffix);
-    const parse = () => avro.Type.forSchema(JSON.parse(text) as avro.Schema);
-    expect(parse().name).toMatch(/^rollcall\.[A-Z]\w+$/);
-    expect(() => parse().createResolver(parse())).not.toThrow();
-    const all = fieldsIn(JSON.parse(text) as AvroSchema);
-    const required = all.flatMap(({ name, default: fallback }) => (fallback === undefined ? name : []));
-    const ids = 'sourcedId collection classId absenceId version student date syncId startedAt rows';
-    const named = new Set(`${ids} rowsNotFound rowsRejected rowsWithoutId rowsOnHold`.split(' '));
-    expect(required.filter((name) => !named.has(name))).toEqual([]);
-    expect(text).not.toContain('"enum"');
-  },
-);
+it.each(SUFFIXES)('the schema of %s stands alone, has no enum and requires only ids and counts', (suffix) => {
+  const { text } = fileOf(suffix);
+  const parse = () => avro.Type.forSchema(JSON.parse(text) as avro.Schema);
+  expect(parse().name).toMatch(/^rollcall\.[A-Z]\w+$/);
+  expect(() => parse().createResolver(parse())).not.toThrow();
+  const all = fieldsIn(JSON.parse(text) as AvroSchema);
+  const required = all.flatMap(({ name, default: fallback }) => (fallback === undefined ? name : []));
+  const ids = 'sourcedId collection classId absenceId version student date syncId startedAt rows';
+  const named = new Set(`${ids} rowsNotFound rowsRejected rowsWithoutId rowsOnHold`.split(' '));
+  expect(required.filter((name) => !named.has(name))).toEqual([]);
+  expect(text).not.toContain('"enum"');
+});
 
-it.each(ROW_COLLECTIONS)(
-  'rows of %s begin with id, status and modification time, and end with unknown fields',
-  (collection) => {
-    const { fields } = fileOf(collection);
-    expect(fields.slice(0, 3).map(({ name }) => name)).toEqual(['sourcedId', 'status', 'dateLastModified']);
-    const type = ['null', 'string'];
-    expect(fields.at(-1)).toMatchObject({ name: 'additionalFields', type, default: null });
-  },
-);
+it.each(ROW_COLLECTIONS)('the schema of %s begins and ends with the common fields', (collection) => {
+  const { fields } = fileOf(collection);
+  expect(fields.slice(0, 3).map(({ name }) => name)).toEqual(['sourcedId', 'status', 'dateLastModified']);
+  const type = ['null', 'string'];
+  expect(fields.at(-1)).toMatchObject({ name: 'additionalFields', type, default: null });
+});
 
-it('an absence has its id, and then the fields of its version', () => {
+it('the schema of absences has the absence id, and then the fields of absence-versions', () => {
   const withoutDoc = (field: AvroField) => ({ ...field, doc: undefined });
   const [id, ...fields] = fileOf('absences').fields.map(withoutDoc);
   expect(id).toEqual({ name: 'absenceId', type: 'string' });
   expect(fields).toEqual(fileOf('absence-versions').fields.map(withoutDoc));
 });
 
-it('a value that does not fit its schema is not encoded, and one cut short is not decoded', () => {
+it('a value that does not fit its schema is not encoded, and truncated bytes are not decoded', () => {
   const codec = createValueCodec(FILES.get('progress') ?? 'null');
   expect(() => codec.toBuffer({ collection: 'users', sequence: 'seven' })).toThrow('seven');
   expect(() => codec.fromBuffer(Buffer.from([1, 2, 3]))).toThrow('truncated');

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it('a process gives back what a load needed, once, and again when it has grown by a tenth', () => {
+it('a process gives the memory of a load back once, and again when it has grown by a tenth', () => {
   using _memory = giveBackMemory();
   gc.mockImplementationOnce(() => (sizes.rss = 120 * MIB));
   vi.advanceTimersByTime(600_000);
@@ -26,7 +26,7 @@ it('a process gives back what a load needed, once, and again when it has grown b
   expect(gc).toHaveBeenCalledTimes(2);
 });
 
-it('a large heap is left to V8, since to collect it at once would stop the process for too long', () => {
+it('a process leaves a large heap to V8, because collecting it at once would take too long', () => {
   sizes.heapUsed = 500 * MIB;
   using _memory = giveBackMemory();
   vi.advanceTimersByTime(600_000);

@@ -30,7 +30,7 @@ it('init writes a configuration that is accepted as it is, and never overwrites 
   expect(readFileSync(path, 'utf8')).toBe('mine');
 });
 
-it('check --offline needs no variable and no service, and warns of what others could read', async () => {
+it('check --offline needs no variable and no service, and warns of secrets and rows in clear text', async () => {
   const path = join(folder, 'offline.yaml');
   const check = (...words: string[]) => run('check', '--offline', '--config', path, ...words);
   writeFileSync(path, TEMPLATE.replace('${HUB_SECRET}', 'geheim').replace('https://hub', 'http://hub'));
@@ -86,14 +86,14 @@ it('check --json prints the mistakes of a configuration as findings, too', async
 it.each([
   ['plain', 'the KafkaUser only grants rights'],
   ['scram-sha-512', ''],
-])('topics list --as strimzi says if its KafkaUser cannot log in: %s', async (mechanism, warning) => {
+])('topics list --as strimzi warns if its KafkaUser cannot log in by %s', async (mechanism, warning) => {
   const path = join(folder, 'strimzi.yaml');
   writeFileSync(path, yamlWith({ kafka: `sasl: { mechanism: ${mechanism}, username: u, password: p }` }));
   const { code, said } = await run('topics', 'list', '--as', 'strimzi', '--config', path);
   expect([code, /the KafkaUser only grants rights/.exec(said)?.[0] ?? '']).toEqual([0, warning]);
 });
 
-it('the configuration of init shows no setting that would be refused without its #, and no secret', () => {
+it('each setting that init writes as a comment is accepted without its #, and none is a secret', () => {
   const everything = TEMPLATE.replaceAll(/^(\s*)#(?=\S)/gm, '$1');
   expect(everything).toMatch(/^ {4}incrementalEvery: 60s$/m);
   expect(load(everything, { env }).kafka.ssl).toBe(true);

@@ -14,20 +14,20 @@ function printing(json = false) {
 }
 
 it.each([
-  ['on a terminal', true, {}, undefined, true],
-  ['not in a pipe', undefined, {}, undefined, false],
-  ['not with NO_COLOR', true, { NO_COLOR: '1' }, undefined, false],
-  ['with an empty NO_COLOR, which does not count', true, { NO_COLOR: '' }, undefined, true],
-  ['not on a dumb terminal', true, { TERM: 'dumb' }, undefined, false],
-  ['not with --no-color', true, {}, false, false],
-])('colours are used %s', (_, isTTY, env, color, expected) => {
+  ['has colours on a terminal', true, {}, undefined, true],
+  ['has no colours in a pipe', undefined, {}, undefined, false],
+  ['has no colours with NO_COLOR', true, { NO_COLOR: '1' }, undefined, false],
+  ['has colours with an empty NO_COLOR', true, { NO_COLOR: '' }, undefined, true],
+  ['has no colours on a dumb terminal', true, { TERM: 'dumb' }, undefined, false],
+  ['has no colours with --no-color', true, {}, false, false],
+])('the output of the program %s', (_, isTTY, env, color, expected) => {
   expect(wantsColors({ isTTY, write: () => {} }, env, color)).toBe(expected);
 });
 
 it.each([
   [true, '{"a":1}\n'],
   [false, 'for people\nA\n1\n'],
-])('with --json (%s) stdout has only JSON, and without it none', (json, stdout) => {
+])('stdout has only JSON with --json, and no JSON without --json (%s)', (json, stdout) => {
   const { output, said } = printing(json);
   output.line('for people');
   output.table(['A'], [['1']]);
@@ -73,12 +73,12 @@ it('a long text is broken between words at the width of the terminal, and not in
   expect(said.stdout).toBe(`→ ${text}\n`);
 });
 
-it('tables may have more rows than a function may have arguments', () => {
+it('a table can have more rows than a function call can have arguments', () => {
   const rows = Array.from({ length: 200_000 }, () => ['x']);
   expect(formatTable(['key'], rows)).toHaveLength(200_001);
 });
 
-it('progress is a line every few seconds', () => {
+it('a command that takes long prints its progress at most every two seconds', () => {
   const { output, said, clock } = printing();
   for (; clock.nowMs <= 4_000; clock.nowMs += 500) output.progress(`at ${clock.nowMs}`);
   expect(said.stderr).toBe('at 0\nat 2000\nat 4000\n');

@@ -36,17 +36,14 @@ function start(words: string, env: Readonly<Record<string, string>> = {}): Runni
   return spawnProgram([...command(), ...words.split(' ')], { ...own, ...env });
 }
 
-it.each([0, 200, 1000])(
-  'a signal %i ms into its loading does not kill "run": it ends with 0',
-  async (afterMs) => {
-    await using program = start('run');
-    await program.says('loading');
-    await sleep(afterMs);
-    expect(await program.stop()).toMatchObject({ code: 0 });
-  },
-);
+it.each([0, 200, 1000])('"run" ends with 0 after a signal %i ms into its loading', async (afterMs) => {
+  await using program = start('run');
+  await program.says('loading');
+  await sleep(afterMs);
+  expect(await program.stop()).toMatchObject({ code: 0 });
+});
 
-it('"run" starts Node with a bounded young generation, and other verbs with the flags that they got', async () => {
+it('"run" starts Node with a bounded young generation, and other verbs add no flags', async () => {
   const report = `data:text/javascript,console.log(process.execArgv.join(" "), process.env.MALLOC_ARENA_MAX)`;
   const startsOf = (verb: string) =>
     spawnProgram([process.execPath, '--import', report, PROGRAM, verb, '--help']).ended;
@@ -57,14 +54,11 @@ it('"run" starts Node with a bounded young generation, and other verbs with the 
 it.each([
   ['tail users', 'SIGINT', 0],
   ['pull', 'SIGTERM', 1],
-])(
-  '"%s" ends with its exit code on %s before it has begun, not by the signal',
-  async (words, signal, code) => {
-    expect(await start(words, { EARLY_SIGNAL: signal }).ended).toMatchObject({ code });
-  },
-);
+])('"%s" ends by its own exit code at an early %s, not by the signal', async (words, signal, code) => {
+  expect(await start(words, { EARLY_SIGNAL: signal }).ended).toMatchObject({ code });
+});
 
-it('a verb that waits for Kafka says so, and when it is stopped it ends with 1', async () => {
+it('a verb says that it waits for Kafka, and ends with 1 when it is stopped', async () => {
   await using program = start('status');
   await program.says('Kafka');
   const waits = `Kafka (${address}): still waiting for any broker; half a minute at most if brokers are down.`;
@@ -72,31 +66,28 @@ it('a verb that waits for Kafka says so, and when it is stopped it ends with 1',
   expect(await program.stop()).toMatchObject({ code: 1, stderr: `loading\n${said}` });
 });
 
-it('a reader that goes away ends the program without complaint', async () => {
+it('the program ends without an error when the reader of its output goes away', async () => {
   const line = `{ ${command().join(' ')} help operations; echo ended with $? >&2; } | true`;
   await using shell = spawnProgram(['sh', '-c', line]);
   expect(await shell.ended).toMatchObject({ stderr: 'loading\nended with 0\n' });
 });
 
-it('a second start takes the modules that an earlier one has compiled', async () => {
+it('a second start of the program uses the modules that an earlier start has compiled', async () => {
   await start('status --help').ended;
   const { stdout, stderr } = await start('status --help', { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }).ended;
   expect(stdout + stderr).toMatch(/V8 code cache for ESM \S+\/src\/cli\/status\.ts was accepted/);
 });
 
-it.each(['check', 'run'])(
-  '"%s" warns of each setting that lets credentials or rows go unencrypted',
-  async (verb) => {
-    const kafka = 'ssl: false\nsasl: { mechanism: plain, username: u, password: p }';
-    const far = yamlWith({ kafka, root: 'http: { port: 0 }' }).replace('localhost', 'kafka.invalid');
-    const open = configFile(far.replaceAll('https:', 'http:'));
-    await using program = start(`${verb} --config ${open.path}`);
-    for (const setting of [
-      'hub.baseUrl http://hub.example',
-      'hub.tokenUrl http://id.example',
-      'kafka.sasl without kafka.ssl',
-    ])
-      await program.says(`${setting}: credentials or rows cross the network unencrypted`);
-    open.remove();
-  },
-);
+it.each(['check', 'run'])('"%s" warns of settings that send secrets or rows unencrypted', async (verb) => {
+  const kafka = 'ssl: false\nsasl: { mechanism: plain, username: u, password: p }';
+  const far = yamlWith({ kafka, root: 'http: { port: 0 }' }).replace('localhost', 'kafka.invalid');
+  const open = configFile(far.replaceAll('https:', 'http:'));
+  await using program = start(`${verb} --config ${open.path}`);
+  for (const setting of [
+    'hub.baseUrl http://hub.example',
+    'hub.tokenUrl http://id.example',
+    'kafka.sasl without kafka.ssl',
+  ])
+    await program.says(`${setting}: credentials or rows cross the network unencrypted`);
+  open.remove();
+});

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { join, relative } from 'node:path';
 import { Command } from 'commander';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { earlyExitCode } from '../../../bin/early-stop.mjs';
 import { choose, chooseTenants } from '../../../src/cli/choose.ts';
 import { exitCode } from '../../../src/cli/exit-code.ts';
@@ -12,7 +12,6 @@ import { RollcallError } from '../../../src/errors.ts';
 import { load, yamlWith } from '../config/config-text.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../../..');
-afterEach(() => void vi.unstubAllEnvs());
 
 function verb(
   name: string,
@@ -70,7 +69,7 @@ async function run(
   return { code, ...said };
 }
 
-it('help describes the program without loading a verb, and one verb in both spellings', async () => {
+it('--help loads no verb, and "help <verb>" prints the same as "<verb> --help"', async () => {
   const { code, stdout } = await run(['--help']);
   expect(code).toBe(0);
   for (const word of ['Mirrors an Education', 'Exit codes:', 'Examples:', 'verb read', '--config'])
@@ -102,7 +101,7 @@ it.each([
   expect(await run(args)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(expected) });
 });
 
-it('an error that is known shows what happened and what to do, by the command as it works here', async () => {
+it('a known error is shown with its remedy, and with a help command that works where it is shown', async () => {
   const seen = '✗ No broker answers\n→ Start Kafka.\n  see rollcall help KAFKA_UNREACHABLE\n';
   expect(await run(['fail'])).toMatchObject({ code: 1, stderr: seen });
   for (const command of ['kubectl exec -n a deployment/b -- rollcall', '']) {
@@ -124,32 +123,30 @@ it('a printed command names the configuration that the command line has named, s
   expect((await run(['hint'])).stderr).toContain('rollcall check');
 });
 
-it('an error that is unknown is one line that quotes no data, and complete in debug mode', async () => {
+it('an unforeseen error is one line that quotes no data, and has a stack in debug mode', async () => {
   const quiet = await run(['bug']);
   expect(quiet.stderr).toMatch(/^✗ Something unforeseen[^\n]*\n→ ROLLCALL_DEBUG=1[^\n]*\n$/);
   expect([quiet.code, quiet.stderr]).toEqual([1, expect.not.stringContaining('Kari')]);
   expect((await run(['bug'], { ROLLCALL_DEBUG: '1' })).stderr).toMatch(/^\s+at /m);
 });
 
-describe('the exit code', () => {
-  it("is 2 for wrong use, 3 for a person's decision, and 1 for a failure even then", async () => {
-    expect((await run(['person'])).code).toBe(3);
-    expect((await run(['read', '--config', '/nowhere.yaml'])).code).toBe(2);
-    expect([{}, { needsPerson: true }, { hasFailed: true, needsPerson: true }].map(exitCode)).toEqual([
-      0, 3, 1,
-    ]);
-  });
+it('the exit code is 2 for wrong use, 3 for a needed decision, and 1 for a failure beside any decision', async () => {
+  expect((await run(['person'])).code).toBe(3);
+  expect((await run(['read', '--config', '/nowhere.yaml'])).code).toBe(2);
+  expect([{}, { needsPerson: true }, { hasFailed: true, needsPerson: true }].map(exitCode)).toEqual([
+    0, 3, 1,
+  ]);
+});
 
-  it.each([
-    [['run'], 0],
-    [['--config', 'pull', 'run'], 0],
-    [['-c', 'x.yaml', '--json', 'tail', 'users'], 0],
-    [['--config', 'run', 'pull', '--full'], 1],
-    [['help', 'run'], 1],
-    [[], 1],
-  ])('after an early signal is 0 for "run" and 1 for any other verb: %j', (argv, expected) => {
-    expect(earlyExitCode(argv)).toBe(expected);
-  });
+it.each([
+  [['run'], 0],
+  [['--config', 'pull', 'run'], 0],
+  [['-c', 'x.yaml', '--json', 'tail', 'users'], 0],
+  [['--config', 'run', 'pull', '--full'], 1],
+  [['help', 'run'], 1],
+  [[], 1],
+])('the exit code at an early signal is 0 for "run" and "tail", else 1: %j', (argv, expected) => {
+  expect(earlyExitCode(argv)).toBe(expected);
 });
 
 it.each([
@@ -157,44 +154,35 @@ it.each([
   [['options', 'leaf', '--json'], { ROLLCALL_CONFIG: 'variable' }, 'variable'],
   [['--config', 'a', '--json', 'options', 'leaf'], { ROLLCALL_CONFIG: 'variable' }, 'a'],
   [['--config', 'a', 'options', '--config', 'b', 'leaf', '--config', 'c', '--json'], {}, 'c'],
-])(
-  'global options apply wherever they are, and before the variable: %j %j',
-  async (args, env, configPath) => {
-    expect(JSON.parse((await run(args, env)).stdout)).toEqual({ configPath, args: [] });
-  },
-);
+])('global options apply at any place, and win over variables: %j %j', async (args, env, configPath) => {
+  expect(JSON.parse((await run(args, env)).stdout)).toEqual({ configPath, args: [] });
+});
 
-it.each(['SIGTERM', 'SIGINT'])(
-  'the signal %s lets the verb end by itself; a second SIGTERM is none',
-  async (signal) => {
-    const ended = await run(['wait'], {}, (host) => {
-      for (const each of [signal, 'SIGTERM']) host.emit(each, each);
-    });
-    expect(ended).toEqual({ code: 1, stdout: 'ready\n', stderr: '✗ stopped before it was done\n' });
-  },
-);
+it.each(['SIGTERM', 'SIGINT'])('a verb ends by itself after %s, even if SIGTERM follows', async (signal) => {
+  const ended = await run(['wait'], {}, (host) => {
+    for (const each of [signal, 'SIGTERM']) host.emit(each, each);
+  });
+  expect(ended).toEqual({ code: 1, stdout: 'ready\n', stderr: '✗ stopped before it was done\n' });
+});
 
-it('a signal is followed by the end at once, where it is Ctrl-C after another one', async () => {
-  const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+it('Ctrl-C after another signal ends the program at once', async () => {
+  using exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
   await run(['wait'], {}, (host) => {
     for (const each of ['SIGINT', 'SIGTERM', 'SIGINT']) host.emit(each, each);
   });
   expect(exit.mock.calls).toEqual([[1]]);
-  exit.mockRestore();
 });
 
-describe('names on the command line', () => {
-  const config = load(yamlWith());
+const config = load(yamlWith());
 
-  it('that are left out mean every tenant', () =>
-    expect(chooseTenants(config, undefined)).toBe(config.tenants));
+it('a command without a tenant is for every tenant', () =>
+  expect(chooseTenants(config, undefined)).toBe(config.tenants));
 
-  it.each([
-    ['an unknown tenant', () => chooseTenants(config, 'nroth'), 'There are: north'],
-    ['an unknown collection', () => choose(config, { collection: ['lineitems'] }), 'line-items'],
-    ["one of Rollcall's own topics", () => choose(config, { collection: ['rejects'] }), 'users'],
-  ])('of %s are refused with those that there are', (_, attempt, known) => {
-    const remedy = expect.stringContaining(known) as string;
-    expect(attempt).toThrow(expect.objectContaining({ code: 'USAGE_INVALID', remedy }) as Error);
-  });
+it.each([
+  ['an unknown tenant', () => chooseTenants(config, 'nroth'), 'There are: north'],
+  ['an unknown collection', () => choose(config, { collection: ['lineitems'] }), 'line-items'],
+  ["one of Rollcall's own topics", () => choose(config, { collection: ['rejects'] }), 'users'],
+])('a command that names %s is refused with the names that exist', (_, attempt, known) => {
+  const remedy = expect.stringContaining(known) as string;
+  expect(attempt).toThrow(expect.objectContaining({ code: 'USAGE_INVALID', remedy }) as Error);
 });

@@ -60,20 +60,11 @@ it('the KafkaUser has the rights that docs/operations.md names, and no others', 
 });
 
 it.each([
-  [
-    'sasl: { mechanism: scram-sha-512, username: school-mirror, password: x }',
-    'school-mirror',
-    'scram-sha-512',
-  ],
+  ['sasl: { mechanism: scram-sha-512, username: mirror, password: x }', 'mirror', 'scram-sha-512'],
   [`ssl: { cert: ${PEM}, key: ${PEM} }`, 'rollcall', 'tls'],
-  [
-    'sasl: { mechanism: oauthbearer, tokenUrl: "https://id", clientId: mirror, clientSecret: x }',
-    'mirror',
-    undefined,
-  ],
-])('the KafkaUser is the user of the configuration, and logs in as it does: %s', (kafka, name, type) => {
+  ['sasl: { mechanism: oauthbearer, tokenUrl: https://id, clientId: me, clientSecret: x }', 'me', undefined],
+])('the KafkaUser has the name and kind of log-in that the configuration has: %s', (kafka, name, type) => {
   const user = resourcesWith(kafka).find(({ kind }) => kind === 'KafkaUser');
-  expect([user?.metadata.name, (user?.spec['authentication'] as { type: string } | undefined)?.type]).toEqual(
-    [name, type],
-  );
+  const authentication = user?.spec['authentication'] as { type: string } | undefined;
+  expect([user?.metadata.name, authentication?.type]).toEqual([name, type]);
 });

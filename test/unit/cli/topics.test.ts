@@ -1,37 +1,30 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { deleteTopics, leftOverTopics } from '../../../src/cli/topics.ts';
 import { partsOfTopic } from '../../../src/model/topic-names.ts';
 import { load, yamlWith } from '../config/config-text.ts';
 
 const config = load(yamlWith({ tenant: 'collections: [users, orgs]', kafka: 'topicPrefix: roll.call' }));
 
-describe('what is left over', () => {
-  it('is a topic whose tenant or collection the configuration does not mirror', () => {
-    const north = ['users', 'orgs', 'results', 'progress', 'rejects'].map((name) => `north.${name}`);
-    const topics = [...north, 'south.users', 'south.progress'].map((name) => `roll.call.${name}`);
-    const found = leftOverTopics(topics, config);
-    expect(found.map(({ topic, notConfigured }) => [topic, notConfigured])).toEqual([
-      ['roll.call.north.results', 'collection'],
-      ['roll.call.south.progress', 'tenant'],
-      ['roll.call.south.users', 'tenant'],
-    ]);
-  });
+it('a topic is left over if the configuration does not mirror its tenant or its collection', () => {
+  const north = ['users', 'orgs', 'results', 'progress', 'rejects'].map((name) => `north.${name}`);
+  const topics = [...north, 'south.users', 'south.progress'].map((name) => `roll.call.${name}`);
+  const found = leftOverTopics(topics, config);
+  expect(found.map(({ topic, notConfigured }) => [topic, notConfigured])).toEqual([
+    ['roll.call.north.results', 'collection'],
+    ['roll.call.south.progress', 'tenant'],
+    ['roll.call.south.users', 'tenant'],
+  ]);
+});
 
-  it('is no topic under another prefix, and no topic of another name', () => {
-    const others = [
-      'roll.north.users',
-      'roll.call.x.north.users',
-      'roll.call.north',
-      'roll.call.NORTH.users',
-    ];
-    const strangers = ['roll.call.north.payments', 'roll.call.north.users.bak', '__consumer_offsets'];
-    expect(leftOverTopics([...others, ...strangers], config)).toEqual([]);
-  });
+it('a topic with another prefix, or with a name of another kind, is never left over', () => {
+  const others = ['roll.north.users', 'roll.call.x.north.users', 'roll.call.north', 'roll.call.NORTH.users'];
+  const strangers = ['roll.call.north.payments', 'roll.call.north.users.bak', '__consumer_offsets'];
+  expect(leftOverTopics([...others, ...strangers], config)).toEqual([]);
+});
 
-  it('is recognised even if the prefix contains dots', () => {
-    expect(partsOfTopic('a.b.c.users')).toEqual({ topicPrefix: 'a.b', tenantId: 'c', suffix: 'users' });
-    expect(partsOfTopic('users')).toBeNull();
-  });
+it('the tenant and collection of a topic are recognised even if the prefix contains dots', () => {
+  expect(partsOfTopic('a.b.c.users')).toEqual({ topicPrefix: 'a.b', tenantId: 'c', suffix: 'users' });
+  expect(partsOfTopic('users')).toBeNull();
 });
 
 /** Deletes topics that the brokers list for some time longer; returns how long that was awaited, ms. */
@@ -47,7 +40,7 @@ async function deletion(listedForMs: number): Promise<number> {
   return nowMs;
 }
 
-it('topics that were deleted are awaited until no broker lists them, which is an error after two minutes', async () => {
+it('a deletion of topics is awaited until no broker lists them, and fails after two minutes', async () => {
   expect(await deletion(60_000)).toBe(60_000);
   await expect(deletion(Infinity)).rejects.toMatchObject({
     code: 'KAFKA_UNREACHABLE',

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { RECHECK_AFTER_MS, watchConfig } from '../../../src/cli/watch-config.ts';
 import { ConfigFile } from '../../../src/config/config-file.ts';
 import { Board } from '../../../src/telemetry/board.ts';
@@ -50,56 +50,54 @@ function watched() {
 
 const taken = () => vi.advanceTimersByTimeAsync(TAKEN_UP_AFTER_MS);
 
-describe('a running process', () => {
-  it('takes up a changed configuration once, and no half of a file that is being written', () => {
-    using process = watched();
-    process.write(configOf(['north']));
-    process.writeSecret('t');
-    vi.advanceTimersByTime(RECHECK_AFTER_MS);
-    process.write(configOf(['north', 'east']));
-    vi.advanceTimersByTime(RECHECK_AFTER_MS);
-    process.writeSecret('two');
-    vi.advanceTimersByTime(TAKEN_UP_AFTER_MS - 1);
-    expect([process.secret(), process.onChanged.mock.calls]).toEqual(['one', []]);
-    vi.advanceTimersByTime(60_000);
-    expect(process.secret()).toBe('two');
-    expect(process.onChanged.mock.calls).toMatchObject([[{ added: ['east'], removed: ['south'] }]]);
-    expect(process.lines.join('')).toContain('"added":["east"],"changed":[],"removed":["south"]');
-  });
-
-  it('takes it up at once at SIGHUP, until it ends', () => {
-    const before = process.listenerCount('SIGHUP');
-    const watching = watched();
-    watching.write(configOf(['north']));
-    process.emit('SIGHUP');
-    expect(watching.onChanged).toHaveBeenCalledOnce();
-    watching[Symbol.dispose]();
-    expect(process.listenerCount('SIGHUP')).toBe(before);
-    watching.write(configOf(['south']));
-    vi.advanceTimersByTime(60_000);
-    expect(watching.onChanged).toHaveBeenCalledOnce();
-  });
-
-  it('shows no state of a removed tenant, and a changed one as one that begins', async () => {
-    using process = watched();
-    const [north] = process.board.tenants;
-    expect(await process.metrics.metrics()).toContain('tenant="south"');
-    process.write(configOf(['north']));
-    await taken();
-    expect([process.board.configured, process.board.tenants]).toEqual([['north'], [north]]);
-    const text = await process.metrics.metrics();
-    expect(text).not.toContain('tenant="south"');
-    expect(text).toContain('rollcall_owner{tenant="north"} 0');
-    process.write(configOf(['north']).replace('users', 'orgs'));
-    await taken();
-    const shown = process.board.tenants.map((each) =>
-      each.status().collections.map(({ collection }) => collection),
-    );
-    expect(shown).toEqual([['orgs']]);
-  });
+it('a running process takes up a changed configuration once, and no half-written file', () => {
+  using process = watched();
+  process.write(configOf(['north']));
+  process.writeSecret('t');
+  vi.advanceTimersByTime(RECHECK_AFTER_MS);
+  process.write(configOf(['north', 'east']));
+  vi.advanceTimersByTime(RECHECK_AFTER_MS);
+  process.writeSecret('two');
+  vi.advanceTimersByTime(TAKEN_UP_AFTER_MS - 1);
+  expect([process.secret(), process.onChanged.mock.calls]).toEqual(['one', []]);
+  vi.advanceTimersByTime(60_000);
+  expect(process.secret()).toBe('two');
+  expect(process.onChanged.mock.calls).toMatchObject([[{ added: ['east'], removed: ['south'] }]]);
+  expect(process.lines.join('')).toContain('"added":["east"],"changed":[],"removed":["south"]');
 });
 
-it('an invalid configuration on disk is logged once, and shown everywhere until it is mended', async () => {
+it('a running process takes up a changed configuration at once at SIGHUP', () => {
+  const before = process.listenerCount('SIGHUP');
+  const watching = watched();
+  watching.write(configOf(['north']));
+  process.emit('SIGHUP');
+  expect(watching.onChanged).toHaveBeenCalledOnce();
+  watching[Symbol.dispose]();
+  expect(process.listenerCount('SIGHUP')).toBe(before);
+  watching.write(configOf(['south']));
+  vi.advanceTimersByTime(60_000);
+  expect(watching.onChanged).toHaveBeenCalledOnce();
+});
+
+it('a running process shows no removed tenant, and shows a changed tenant from its beginning', async () => {
+  using process = watched();
+  const [north] = process.board.tenants;
+  expect(await process.metrics.metrics()).toContain('tenant="south"');
+  process.write(configOf(['north']));
+  await taken();
+  expect([process.board.configured, process.board.tenants]).toEqual([['north'], [north]]);
+  const text = await process.metrics.metrics();
+  expect(text).not.toContain('tenant="south"');
+  expect(text).toContain('rollcall_owner{tenant="north"} 0');
+  process.write(configOf(['north']).replace('users', 'orgs'));
+  await taken();
+  const shown = process.board.tenants.map((each) =>
+    each.status().collections.map(({ collection }) => collection),
+  );
+  expect(shown).toEqual([['orgs']]);
+});
+
+it('an invalid configuration on disk is logged once, and shown everywhere until it is corrected', async () => {
   using process = watched();
   const before = process.board.readiness().reasons;
   const expectShown = async (isValid: boolean, note: object | null, said: string) => {

@@ -57,6 +57,17 @@ export function load(
   });
 }
 
+export const PEM = '-----BEGIN CERTIFICATE-----';
+
+/** Loads a configuration with every variable set and every file readable: an address if it is named `url`, or a certificate. */
+export function loadFilled(yaml: string, given: Record<string, string> = {}): Config {
+  const valuesOf = (place: RegExp, valueOf: (name: string) => string) =>
+    Object.fromEntries(Array.from(yaml.matchAll(place), ([, name = '']) => [name, valueOf(name)]));
+  const env = valuesOf(/\$\{(\w+)\}/g, (name) => `${name}-0123456789`);
+  const ofFile = (path: string) => (path.endsWith('/url') ? 'https://receiver.example' : PEM);
+  return load(yaml, { env: { ...env, ...given }, files: valuesOf(/\$\{file:([^}]+)\}/g, ofFile) });
+}
+
 /** Gives the refusal of a configuration; fails if there is none, or if it is an unknown error. */
 export function refusal(attempt: () => unknown): RollcallError {
   try {

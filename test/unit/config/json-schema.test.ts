@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { configJsonSchema } from '../../../src/config.ts';
 import { configFileSchema } from '../../../scripts/config-schema.ts';
 import { configurationPage } from '../../../scripts/configuration-page.ts';
@@ -18,29 +18,27 @@ function keysIn(schema: unknown): { key: string; description: string | undefined
   return [...own, ...Object.values(schema).flatMap(keysIn)];
 }
 
-describe('config.schema.json', () => {
-  const fileOf = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
-  const page = configurationPage(configFileSchema());
+const fileOf = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const page = configurationPage(configFileSchema());
 
-  it('and docs/configuration.md are what the code makes of it (else: npm run schemas)', () => {
-    expect(JSON.parse(fileOf('config.schema.json'))).toEqual(configFileSchema());
-    expect(fileOf('docs/configuration.md')).toBe(page);
-  });
+it('config.schema.json and docs/configuration.md are as the code makes them (else: npm run schemas)', () => {
+  expect(JSON.parse(fileOf('config.schema.json'))).toEqual(configFileSchema());
+  expect(fileOf('docs/configuration.md')).toBe(page);
+});
 
-  it('describes every key, and docs/configuration.md repeats each description', () => {
-    const lines = page.split('\n').map((line) => [line.split('`')[1]?.split('.').at(-1), line] as const);
-    const missing = keysIn(configJsonSchema()).filter(
-      ({ key, description, isMap }) =>
-        description === undefined ||
-        (!isMap && !lines.some(([of, line]) => of === key && line.endsWith(` ${description} |`))),
-    );
-    expect(missing).toEqual([]);
-  });
+it('config.schema.json describes every key, and docs/configuration.md repeats each description', () => {
+  const lines = page.split('\n').map((line) => [line.split('`')[1]?.split('.').at(-1), line] as const);
+  const missing = keysIn(configJsonSchema()).filter(
+    ({ key, description, isMap }) =>
+      description === undefined ||
+      (!isMap && !lines.some(([of, line]) => of === key && line.endsWith(` ${description} |`))),
+  );
+  expect(missing).toEqual([]);
+});
 
-  it('has no key that examples/rollcall.yaml does not show', () => {
-    const example = fileOf('examples/rollcall.yaml');
-    const keys = new Set(keysIn(configJsonSchema()).map(({ key }) => key));
-    expect(keys.size).toBeGreaterThan(50);
-    expect([...keys].filter((key) => !new RegExp(`\\b${key}:`).test(example))).toEqual([]);
-  });
+it('config.schema.json has no key that examples/rollcall.yaml does not show', () => {
+  const example = fileOf('examples/rollcall.yaml');
+  const keys = new Set(keysIn(configJsonSchema()).map(({ key }) => key));
+  expect(keys.size).toBeGreaterThan(50);
+  expect([...keys].filter((key) => !new RegExp(`\\b${key}:`).test(example))).toEqual([]);
 });

@@ -1,27 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createWriter, intoOneBuffer } from '../../../src/core/avro/avro-writer.ts';
-import { createRowReader } from '../../../src/core/rows/row-reader.ts';
 import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
-import { ROW_COLLECTIONS } from '../../../src/model/collections.ts';
-import { arbitraryRow } from './support/arbitrary-rows.ts';
-import { readable, schemaOf } from './support/rows.ts';
-
-test.each(ROW_COLLECTIONS)(
-  'the body of a row of %s has the bytes that an Avro library writes',
-  (collection) => {
-    const schema = schemaOf(collection);
-    const reader = createRowReader({ schema });
-    const codec = createValueCodec(schema);
-    fc.assert(
-      fc.property(arbitraryRow(schema), (row) => {
-        const { value } = readable(reader.read(row));
-        expect(reader.encode(value)).toEqual(codec.toBuffer(value));
-      }),
-      { numRuns: 50 },
-    );
-  },
-);
 
 test('texts and numbers of any length have the bytes that an Avro library writes', () => {
   const fields = [

@@ -18,7 +18,7 @@ it('the students of a class are ordered by id, each once, and their order does n
   );
 });
 
-it('one student more or less, an id with a quote, and another class each change the hash', () => {
+it('the hash of a class changes with one student more or less, with a quote in an id, and with its id', () => {
   const all = [read(['a']), read(['a', 'b']), read(['a","b']), read([]), read(['a'], 'class-2')];
   expect(new Set(all.map(({ hash }) => hash.toString('hex'))).size).toBe(5);
 });

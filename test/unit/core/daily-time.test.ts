@@ -17,11 +17,11 @@ it.each([
   ['02:30', '2026-03-29T12:00:00Z', OSLO, '2026-03-29T01:30:00.000Z'],
   ['02:30', '2026-10-25T00:59:00Z', OSLO, '2026-10-25T00:30:00.000Z'],
   ['02:30', '2026-10-25T12:00:00Z', OSLO, '2026-10-25T00:30:00.000Z'],
-])('the full sync of %s was, at %s, due last in %s at %s', (at, now, zone, expected) => {
+])('the daily full sync of %s was, as of %s in %s, last due at %s', (at, now, zone, expected) => {
   expect(due(at, now, zone)).toEqual(expected);
 });
 
-it('a full sync is due at least every 26 hours whatever the zone, and never moves back', () => {
+it('a daily full sync is due at least every 26 hours in any zone, and its time never moves back', () => {
   const zones = fc.constantFrom(OSLO, 'America/St_Johns', 'Australia/Lord_Howe', 'Pacific/Apia', 'UTC');
   const time = fc.date({ noInvalidDate: true }).map((date) => date.toISOString().slice(-13, -8));
   const autumn = Date.parse('2026-10-24T00:00:00Z');

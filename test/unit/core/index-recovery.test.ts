@@ -20,23 +20,19 @@ function plan(changes: Partial<Parameters<typeof planIndexRecovery>[0]>) {
 
 it.each([
   ['current', 'an index at the end of the log', {}],
-  ['current', 'one at its last transaction, whatever its number', { index: { ...INDEX, sequence: 5 } }],
+  ['current', 'an index at the last transaction, whatever its number', { index: { ...INDEX, sequence: 5 } }],
   ['resume', 'an index at an earlier point', { index: EARLIER }],
-  ['resume', 'one right before the end', { index: { ...EARLIER, sequence: 6 } }],
-  ['rebuild', 'one at another transaction of the same number', { index: { ...EARLIER, sequence: 7 } }],
-  ['rebuild', 'one at a later transaction', { index: { ...EARLIER, sequence: 8 } }],
-  ['rebuild', 'one at an earlier point of another log', { index: { ...EARLIER, transactionId: 'tx-6' } }],
-  ['resume', 'the oldest that may be', { index: { ...EARLIER, committedAtMs: NOW_MS - KEPT_MS } }],
-  ['rebuild', 'an older one', { index: { ...EARLIER, committedAtMs: NOW_MS - KEPT_MS - 1 } }],
-  [
-    'rebuild',
-    'one from a clock that ran ahead',
-    { index: { ...EARLIER, committedAtMs: NOW_MS + 2 * HOUR_MS } },
-  ],
-  ['rebuild', 'one beyond the end of the log', { index: { ...EARLIER, offsets: { 'p.t.users/0': 11 } } }],
+  ['resume', 'an index right before the end', { index: { ...EARLIER, sequence: 6 } }],
+  ['rebuild', 'an index at another transaction of the same number', { index: { ...EARLIER, sequence: 7 } }],
+  ['rebuild', 'an index at a later transaction', { index: { ...EARLIER, sequence: 8 } }],
+  ['rebuild', 'an index at an early point of another log', { index: { ...EARLIER, transactionId: 'tx-6' } }],
+  ['resume', 'an index just young enough', { index: { ...EARLIER, committedAtMs: NOW_MS - KEPT_MS } }],
+  ['rebuild', 'an index that is too old', { index: { ...EARLIER, committedAtMs: NOW_MS - KEPT_MS - 1 } }],
+  ['rebuild', 'an index from a fast clock', { index: { ...EARLIER, committedAtMs: NOW_MS + 2 * HOUR_MS } }],
+  ['rebuild', 'an index beyond the end of a log', { index: { ...EARLIER, offsets: { 'p.t.users/0': 11 } } }],
   ['rebuild', 'no index', { index: null }],
   ['rebuild', 'a log without progress', { progress: null }],
-])('to %s follows from %s', (kind, _what, changes) => {
+])('recovery decides "%s" for %s', (kind, _what, changes) => {
   expect(plan(changes)).toBe(kind);
 });
 
@@ -54,16 +50,13 @@ it.each<[is: boolean, what: string, next: (number | null)[], Firsts]>([
   [true, 'cut off once more', [12, 21, 4], { first: 5, known: 4 }],
   [false, 'refilled after it was cut off', [12, 21, 4], { first: 10, known: 10 }],
   [false, 'never written to', [12, 21, 4], { other: 7 }],
-])(
-  'whether records are lost is %s for a topic that was %s',
-  (is, _what, next, { first = 0, known = 0, other = 0 }) => {
-    const names = Object.keys(OFFSETS);
-    const nextOffsets = Object.fromEntries(
-      next.flatMap((offset, at) => (offset === null ? [] : [[names[at] ?? '', offset]])),
-    );
-    const firstOffsets = { 'p.t.users/0': first, 'p.t.users/1': 0, 'p.t.users/2': other, 'p.t.rejects/0': 0 };
-    const knownFirstOffsets = { 'p.t.users/0': known };
-    const found = lostPartition({ offsets: OFFSETS, nextOffsets, firstOffsets, knownFirstOffsets });
-    expect(found !== undefined).toBe(is);
-  },
-);
+])('records are lost (%s) if a topic was %s', (is, _what, next, { first = 0, known = 0, other = 0 }) => {
+  const names = Object.keys(OFFSETS);
+  const nextOffsets = Object.fromEntries(
+    next.flatMap((offset, at) => (offset === null ? [] : [[names[at] ?? '', offset]])),
+  );
+  const firstOffsets = { 'p.t.users/0': first, 'p.t.users/1': 0, 'p.t.users/2': other, 'p.t.rejects/0': 0 };
+  const knownFirstOffsets = { 'p.t.users/0': known };
+  const found = lostPartition({ offsets: OFFSETS, nextOffsets, firstOffsets, knownFirstOffsets });
+  expect(found !== undefined).toBe(is);
+});

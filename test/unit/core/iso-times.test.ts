@@ -6,7 +6,7 @@ const schemas = readSchemaFiles();
 const shown = (topic: 'schedules' | 'absences', value: object) =>
   isoTimes(schemas.get(topic) ?? 'null')(value);
 
-it('a decoded value is printed with its times and days as ISO 8601, however deep, and all else as it is', () => {
+it('a value is printed with its times and days as ISO 8601, however deep, and otherwise unchanged', () => {
   const startMs = Date.parse('2026-11-20T07:15:00Z');
   const lesson = { id: '1', start: startMs, end: null, classes: [{ sourcedId: 'k' }], raw: '{"start":1}' };
   expect(shown('schedules', { student: 's', date: (startMs / 86_400_000) | 0, lessons: [lesson] })).toEqual({
@@ -16,7 +16,7 @@ it('a decoded value is printed with its times and days as ISO 8601, however deep
   });
 });
 
-it('a number that is no time, and a field that the schema does not have, are printed as they are', () => {
+it('a number that is no time, and a field that is not in the schema, are printed unchanged', () => {
   expect(shown('absences', { fromTime: 9e15, toTime: 0, later: 5 })).toEqual({
     fromTime: 9e15,
     toTime: '1970-01-01T00:00:00.000Z',
@@ -24,7 +24,7 @@ it('a number that is no time, and a field that the schema does not have, are pri
   });
 });
 
-it('no schema gives a name to a time in one place and to another number in another place', () => {
+it('no schema uses one name for a time in one place and for another number in another place', () => {
   for (const [topic, schema] of schemas) {
     const text = JSON.stringify(schema);
     const namesOf = (type: string) =>

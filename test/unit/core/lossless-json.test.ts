@@ -5,7 +5,7 @@ import { parseLossless } from '../../../src/core/rows/lossless-json.ts';
 import { isRawJson } from '../../../src/core/rows/raw-json.ts';
 
 it(
-  'the digits of a number that a double cannot hold are kept, wherever it stands',
+  'the digits of a number that a double cannot hold are kept anywhere in a JSON text',
   { timeout: 5_000 },
   () => {
     const large = [`1${'0'.repeat(1_000_000)}1`, '9007199254740993', '-9007199254740993', '1e400', '-1E-400'];
@@ -19,13 +19,13 @@ it(
   },
 );
 
-it('what a double holds is a plain number', () => {
+it('a number in JSON that a double can hold becomes a plain number', () => {
   const numbers = '1e2 1.0 100000000000000000000000 1E+23 0.30000000000000004 9007199254740992 0e999';
   for (const digits of `${numbers} 0.00000000000000000000`.split(' '))
     expect(parseLossless(`{"a":${digits}}`)).toEqual({ a: Number(digits) });
 });
 
-it('any JSON comes back as JSON.parse gives it, also beside a large number: one inside a text stays text', () => {
+it('any JSON is read as JSON.parse reads it, even beside a number that a double cannot hold', () => {
   const traps = ['":12345678901234567890', '\\":[1e400,', '\\', '\\\\'];
   const text = fc.oneof(
     fc.json(),
@@ -41,7 +41,7 @@ it('any JSON comes back as JSON.parse gives it, also beside a large number: one 
   );
 });
 
-it('a number of any digits keeps its value', () => {
+it('a number in JSON keeps its value, whatever its digits', () => {
   const digits = fc.stringMatching(/^-?(0|[1-9]\d{0,40})(\.\d{1,40})?([eE][+-]?\d{1,4})?$/);
   fc.assert(
     fc.property(digits, (number) => {
@@ -54,7 +54,7 @@ it('a number of any digits keeps its value', () => {
   );
 });
 
-it('broken text is refused, and a `__proto__` reaches no prototype', () => {
+it('broken JSON is refused, and a `__proto__` in JSON reaches no prototype', () => {
   const texts = '{ {"a":12345678901234567890.} [01234567890123456789] [1e] {"a":12345678901234567890 <html>';
   for (const text of ['', '["12345678901234567890]', ...texts.split(' ')])
     expect(() => parseLossless(text)).toThrow(SyntaxError);

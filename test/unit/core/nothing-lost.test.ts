@@ -43,7 +43,7 @@ function isSameTime(typed: number, raw: string): boolean {
   return raw.length === 10 ? typed * 86_400_000 === Date.parse(raw) : new Date(typed).toISOString() === raw;
 }
 
-it.each(ROW_COLLECTIONS)('%s: every value of a row is kept, and nothing is invented', (collection) => {
+it.each(ROW_COLLECTIONS)('every value of a row is kept, and nothing is invented (%s)', (collection) => {
   const schema = schemaOf(collection);
   const reader = createRowReader({ schema });
   const codec = createValueCodec<Fields>(schema);

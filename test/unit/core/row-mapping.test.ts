@@ -34,7 +34,7 @@ it('a dropped field is neither published nor hashed, nor kept in a reject', () =
   expect(texts).toEqual([null, '["Testa"]']);
 });
 
-it('of a pseudonymised field the original value appears nowhere', () => {
+it('the original value of a pseudonymised field appears nowhere', () => {
   const pseudonymise = ['givenName', 'primaryOrg', 'agents', 'userIds', 'enabledUser', 'national'];
   const reader = usersReader({ pseudonymise, pseudonymiseKey: KEY });
   const { value } = readable(

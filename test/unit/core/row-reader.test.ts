@@ -45,11 +45,8 @@ it.each<[field: string, typed: unknown, ...all: unknown[]]>([
   ['primaryOrg', null, 'school-1', { type: 'org' }, { sourcedId: ' ' }, { sourcedId: 5 }],
   ['agents', null, [{ sourcedId: 'a' }, {}]],
   ['dateLastModified', null, '2026-03-04T08:00:00', 1_772_611_200_000],
-  // no reader of every language holds these times
-  ['dateLastModified', null, '0001-01-01', '0001-01-01T00:00:00+01:00', '9999-12-31T23:30:00-01:00'],
   ['primaryOrg', ALONE, { sourcedId: ' a', name: 'b' }, { sourcedId: ' a', type: 5 }],
   ['dateLastModified', at('2026-03-04T08:00:00.123Z'), '2026-03-04T08:00:00.123456Z'],
-  ['dateLastModified', at('2026-03-04T07:00:00Z'), '2026-03-04T08:00:00+01:00'],
   ['userIds', [{ type: 'a', identifier: null }], [{ type: 'a', identifier: 5 }]],
   [
     'roles',
@@ -59,18 +56,15 @@ it.each<[field: string, typed: unknown, ...all: unknown[]]>([
   ['constructor', undefined, 2],
   ['additionalFields', JSON.stringify({ additionalFields: { b: 4 } }), { b: 4 }],
   ['\ud800', undefined, 1],
-])(
-  'a value of %s that does not fit is %j or the part that does, and its text is kept',
-  (field, typed, ...all) => {
-    for (const raw of all) {
-      const value = userWith({ [field]: raw });
-      const own = Object.hasOwn(value, field) ? value[field] : undefined;
-      expect([own, value.additionalFields]).toEqual([typed, JSON.stringify({ [field]: raw })]);
-    }
-  },
-);
+])('a value of %s that does not fit becomes %j, and its text is kept', (field, typed, ...all) => {
+  for (const raw of all) {
+    const value = userWith({ [field]: raw });
+    const own = Object.hasOwn(value, field) ? value[field] : undefined;
+    expect([own, value.additionalFields]).toEqual([typed, JSON.stringify({ [field]: raw })]);
+  }
+});
 
-it('a value of a row that is a number that a double cannot hold keeps its digits as text', () => {
+it('a number in a row that a double cannot hold keeps its digits as text', () => {
   const row = parseLossless('{"sourcedId":"a","score":0.12345678901234567890,"n":[12345678901234567890]}');
   const value = readable(absencesReader({ schema: schemaOf('results'), strictFields: [] }).read(row)).value;
   expect(value['score']).toBeNull();
@@ -99,14 +93,14 @@ it('a value of a row stays what it was when the next row is read', () => {
 });
 
 it.each([[null], ['text'], [[{ sourcedId: 'a' }]], [parseLossless(LONG)]])(
-  '%j, which is no object, is rejected',
+  'the row %j, which is no object, is rejected',
   (row) => {
     expect(refused(users.read(row))).toMatchObject({ sourcedId: null, reason: 'the row is not an object' });
   },
 );
 
 it.each([undefined, '', ' \t', 5, ['a'], '\udc00'])(
-  'sourcedId %j is rejected, under a hash as its id',
+  'a row with the sourcedId %j is rejected under a hash in place of an id',
   (sourcedId) => {
     const reading = refused(users.read({ sourcedId, givenName: 'Testa' }));
     expect([reading.sourcedId, reading.rejectId]).toEqual([
@@ -174,10 +168,10 @@ it('an absence names its only school, and a schoolId of the hub is an unknown fi
 it.each([
   ['a time', { dateLastModified: 'T' }],
   ['a time that ms cannot hold', { dateLastModified: 'T.123456' }],
-  ['an unknown field', { entered: 'T', more: { at: ['T.5', 'T+01:00'] } }],
-  ['a field of another type', { email: ['T'], grades: 'T' }],
-  ['a row that cannot be read', { roles: null, entered: { at: 'T' }, familyName: 5 }],
-])('%s in +00:00 is published and hashed as one in Z', (_what, fields) => {
+  ['a time in an unknown field', { entered: 'T', more: { at: ['T.5', 'T+01:00'] } }],
+  ['a time in a field of another type', { email: ['T'], grades: 'T' }],
+  ['a time in a row that cannot be read', { roles: null, entered: { at: 'T' }, familyName: 5 }],
+])('%s with +00:00 is published and hashed like the same time with Z', (_what, fields) => {
   const read = (zone: string) => {
     const text = JSON.stringify({ sourcedId: 'a', ...fields }).replaceAll(
       /T(\.\d+)?"/g,

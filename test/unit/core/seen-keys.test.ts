@@ -17,7 +17,7 @@ it('the seen keys are exactly those that were added, for any keys and any seed',
   );
 });
 
-it('nothing is lost, counted twice or invented while a large collection grows', () => {
+it('no seen key is lost, counted twice or invented while a large collection grows', () => {
   const seen = new SeenKeys(20_260_303);
   const count = 200_000;
   for (let number = 0; number < count; number += 1) seen.add(`00000000-0000-4000-8000-${number}`);

@@ -25,7 +25,7 @@ it.each([
   ['2026-03-04T08:00:00-00:00', '2026-03-04T08:00:00.000Z', false],
   ['0001-01-01T02:00:00+01:00', '0001-01-01T01:00:00.000Z', false],
   ['9999-12-31T23:59:59.9999999Z', '9999-12-31T23:59:59.999Z', false],
-])('%s is %s; that ms hold all that it says: %s', (text, instant, isExact) => {
+])('the time %s is read as %s, and milliseconds hold all of it: %s', (text, instant, isExact) => {
   const ms = Date.parse(instant);
   const read = parseTimestamp(text);
   expect(typeof read === 'number' ? { ms: read, exact: true } : read).toEqual({ ms, exact: isExact });
@@ -43,7 +43,7 @@ it('a text is no time if it is ambiguous, a "no value", or of a year that some r
     expect([text, parseTimestamp(text)]).toEqual([text, null]);
 });
 
-it('every day is read as itself, and none is guessed', () => {
+it('every date of the years 1 to 9999 is read as itself, and no other text is taken for a date', () => {
   for (let day = -719_161; day <= 2_932_896; day += 13)
     if (parseDate(new Date(day * 86_400_000).toISOString().slice(0, 10)) !== day) expect.fail(`day ${day}`);
   const others = '2026-02-29 2026-04-31 2026-13-01 2026-3-4 20260304 2026-03-04T00:00:00Z yyyy-mm-dd';

@@ -15,7 +15,7 @@ function commit(size: TransactionSize, times: number, msOf: (rows: number) => nu
   });
 }
 
-it('at a steady rate transactions outlive their time-out at most once', () => {
+it('transactions exceed their time-out at most once while Kafka has a steady rate', () => {
   fc.assert(
     fc.property(fc.double({ min: 0.5, max: 100_000, noNaN: true }), (rowsPerSecond) => {
       const took = commit(new TransactionSize(), 60, (rows) => (rows / rowsPerSecond) * 1_000);
@@ -24,7 +24,7 @@ it('at a steady rate transactions outlive their time-out at most once', () => {
   );
 });
 
-it('they grow to 2,000 rows where Kafka is fast, and do not follow empty or much smaller ones', () => {
+it('transactions grow to 2,000 rows while Kafka is fast, but not because of empty or small ones', () => {
   const size = new TransactionSize();
   size.note(0, 90_000);
   size.note(10, 20);

@@ -8,13 +8,13 @@ const NOW_MS = Date.parse('2026-03-04T03:00:00Z');
 
 /** In minutes: the hub's time less ours, what it was at the sync before, and the configured overlap. */
 it.each<[what: string, given: [number | null, number | null, number], expected: (number | null)[]]>([
-  ["is the hub's where that is known", [-180, null, 5], [-180, -185, -180]],
-  ['is ours for a hub without one, with a larger overlap', [null, null, 5], [0, -60, null]],
+  ['is that of the hub if the hub tells its time', [-180, null, 5], [-180, -185, -180]],
+  ['is that of the process if the hub tells no time, with a larger overlap', [null, null, 5], [0, -60, null]],
   ['has the overlap of the configuration if that is larger', [null, null, 120], [0, -120, null]],
-  ["does not follow the hub's that jumps forward", [600, 0, 5], [0, -60, 600]],
-  ['follows it from the next sync on', [600, 600, 5], [600, 595, 600]],
+  ['does not follow a clock of the hub that jumps forward', [600, 0, 5], [0, -60, 600]],
+  ['follows a clock of the hub from the sync after its jump on', [600, 600, 5], [600, 595, 600]],
   ['follows a drift of two minutes', [2, 0, 5], [2, -3, 2]],
-  ['follows no more', [2 + 1 / MINUTE_MS, 0, 5], [0, -60, 2 + 1 / MINUTE_MS]],
+  ['does not follow a drift of over two minutes', [2 + 1 / MINUTE_MS, 0, 5], [0, -60, 2 + 1 / MINUTE_MS]],
 ])('the clock of a sync %s', (_what, [hub, previous, overlap], expected) => {
   const { startedAtMs, watermarkMs, skewMs } = syncClock({
     hubTimeMs: hub === null ? null : NOW_MS + Math.round(hub * MINUTE_MS),
@@ -26,7 +26,7 @@ it.each<[what: string, given: [number | null, number | null, number], expected: 
   expect(minutes).toEqual(expected);
 });
 
-it("keeps the watermark at least the overlap before the hub's clock and before the start of the sync", () => {
+it("a sync keeps the watermark at least the overlap before the hub's clock and before its own start", () => {
   const localTimeMs = fc.integer({ min: 0, max: 4e12 });
   const previousSkewMs = fc.option(fc.integer({ min: -1e9, max: 1e9 }));
   const of = {

@@ -10,16 +10,16 @@ it.each([
   [7_200_000, '2 h'],
   [47 * 3_600_000, '47 h'],
   [48 * 3_600_000, '2 d'],
-])('%i ms is %s', (ms, expected) => {
+])('a duration of %i ms is printed as %s', (ms, expected) => {
   expect(formatDuration(ms)).toBe(expected);
 });
 
-it('no time has no age, and a time ahead of ours no negative one', () => {
+it('an unknown time has no age, and a time in the future has the age 0 s', () => {
   expect(formatAge(null, 1_000)).toBe('-');
   expect(formatAge(9_000, 1_000)).toBe('0 s ago');
 });
 
-it('a count has its word', () => {
+it('a count is printed with its noun, in singular or plural', () => {
   expect([0, 1, 12_345].map((count) => countOf(count, 'row'))).toEqual(['no rows', '1 row', '12,345 rows']);
 });
 

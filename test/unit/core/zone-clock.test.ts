@@ -15,16 +15,16 @@ it.each([
   ['Europe/Oslo', '2026-10-25T03:00', '2026-10-25T02:00:00.000Z'],
   ['Australia/Lord_Howe', '2026-10-04T02:15', '2026-10-03T15:45:00.000Z'],
   ['Pacific/Apia', '2026-01-01T12:00', '2025-12-31T23:00:00.000Z'],
-])('local time is an instant: %s %s', (zone, text, expected) => {
+])('the clock of %s gives the right instant for the local time %s', (zone, text, expected) => {
   expect(new Date(zoneClock(zone).instantOf(Date.parse(`${text}Z`))).toISOString()).toBe(expected);
 });
 
-it('the end of 9999 is in 9999, in each zone, so that it stays after all other dates', () => {
+it('the last second of 9999 is on the last day of 9999 in every zone', () => {
   for (const zone of ['Europe/Oslo', 'Pacific/Kiritimati', 'America/New_York'])
     expect(zoneClock(zone).dateAt(Date.parse('9999-12-31T23:59:59Z'))).toBe('9999-12-31');
 });
 
-it('an instant gives its date and, but for the repeated hour in autumn, itself back', () => {
+it('a local time leads back to its instant, except in the hour that autumn repeats', () => {
   const zones = 'Europe/Oslo America/New_York Australia/Lord_Howe Asia/Kathmandu Africa/Casablanca'.split(
     ' ',
   );

@@ -74,10 +74,7 @@ const JAVA = 'examples/java/src/main/java/rollcall/react';
 it.each([
   ['ts', ['examples/consumer/consumer.ts', 'examples/absent-now/absent-now.ts']],
   ['java', [`${JAVA}/ReactOnce.java`, `${JAVA}/Reactions.java`]],
-  [
-    'python',
-    ['rollcall_topics.py', 'react_once.py', 'absent_now.py'].map((name) => `examples/python/${name}`),
-  ],
+  ['python', ['rollcall_topics', 'react_once', 'absent_now'].map((name) => `examples/python/${name}.py`)],
 ])('docs/consuming.md shows lines of the examples in %s as they are, in order', (language, examples) => {
   const blocks = read('docs/consuming.md').matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'));
   const shown = Array.from(blocks, ([, block = '']) => block)
@@ -99,7 +96,7 @@ it.each(['README.md', 'CONTRIBUTING.md'])('%s names only scripts of package.json
   expect([named.length > 0, named.filter((name) => !(name in scripts))]).toEqual([true, []]);
 });
 
-it('what "rollcall help" prints names only topics of help that exist', () => {
+it('the pages of "rollcall help" name only pages of help that exist', () => {
   const asked = new Set([
     ...TENANT_PARTS,
     'stop',
@@ -146,14 +143,11 @@ it('help prints what a word means that is the heading of no section', () => {
   expect(() => pageOn('gruad')).toThrow('There is no help on gruad');
 });
 
-it.each(['architecture', 'consuming'])(
-  'help prints the code in the page %s, but not the source of its diagrams',
-  (page) => {
-    expect(pageOn(page)).toContain('```mermaid');
-    expect(forTerminal(pageOn(page), 80)).toMatch(/^```(?!mermaid)/m);
-    expect(forTerminal(pageOn(page), 80)).not.toMatch(/mermaid|-->/);
-  },
-);
+it.each(['architecture', 'consuming'])('help prints code of the page %s but no diagram', (page) => {
+  expect(pageOn(page)).toContain('```mermaid');
+  expect(forTerminal(pageOn(page), 80)).toMatch(/^```(?!mermaid)/m);
+  expect(forTerminal(pageOn(page), 80)).not.toMatch(/mermaid|-->/);
+});
 
 const GLOBAL_OPTIONS = ['--config', '--help', '--json', '--no-color', '--version'];
 

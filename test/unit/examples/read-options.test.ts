@@ -7,7 +7,7 @@ it.each([
   ['postgres-sink/run/main.ts', ['--for', '--postgres', '--students', '--changes-per-minute']],
   ['../demo/main.ts', ['--for', '--students', '--seed', '--changes-per-minute', '--brokers']],
   ['react-once/react-once.ts', ['--topics', '--db', '--group', '--too-late-after']],
-])('the program %s shows all its options with --help, to which a wrong one points', (program, options) => {
+])('the program %s shows all options with --help, to which errors point', (program, options) => {
   const file = fileURLToPath(new URL(`../../../examples/${program}`, import.meta.url));
   const start = (option: string) => spawnSync(process.execPath, [file, option], { encoding: 'utf8' });
   const help = start('--help');

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { readValuesSchema, withConfigSchema } from '../../../helm/rollcall/embed-config-schema.ts';
 import { README_FILE, readmeWithValues } from '../../../helm/rollcall/values-table.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadFilled } from '../config/config-text.ts';
 
 const CHART = new URL('../../../helm/rollcall/', import.meta.url);
 const CI_FILES = readdirSync(new URL('ci/', CHART)).filter((name) => name.endsWith('-values.yaml'));
@@ -22,40 +22,26 @@ function renderedConfig(values: Values): string {
   return stringify({ ...readValues('values.yaml').config, ...values.config });
 }
 
-/** Loads a configuration with every variable set and every file readable. */
-function load(text: string) {
-  const env = Object.fromEntries(
-    [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = '']) => [name, 'x'.repeat(20)]),
-  );
-  const readFile = (path: string) => {
-    if (path === 'rollcall.yaml') return text;
-    return path.endsWith('/url')
-      ? 'https://receiver.example'
-      : '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n';
-  };
-  return loadConfig({ path: 'rollcall.yaml', env, readFile });
-}
-
-it('the schema of the values has every key of the configuration', () => {
+it("the schema of the chart's values has every key of the configuration", () => {
   const schema = readValuesSchema();
   expect(withConfigSchema(schema)).toEqual(schema);
 });
 
-it('every value has a place in the schema, and every place a value', () => {
+it('each value of the chart is in its schema, and each value in the schema has a default', () => {
   const described = Object.keys(readValuesSchema().properties ?? {}).filter((key) => key !== 'global');
   expect(described.toSorted()).toEqual(Object.keys(readValues('values.yaml')).toSorted());
 });
 
-it('README.md lists each value (else: npm run schemas)', () => {
+it('README.md of the chart lists each of its values (else: npm run schemas)', () => {
   expect(readFileSync(README_FILE, 'utf8')).toBe(readmeWithValues(readValuesSchema()));
 });
 
-it.each(CI_FILES)('%s deploys a configuration that the program accepts', (name) => {
-  const config = load(renderedConfig(readValues(`ci/${name}`)));
+it.each(CI_FILES)('the values in %s deploy a configuration that the program accepts', (name) => {
+  const config = loadFilled(renderedConfig(readValues(`ci/${name}`)));
   expect(config.http.host).toBe('0.0.0.0');
   expect(config.tenants.length).toBeGreaterThan(0);
 });
 
-it('the grace period is longer than the program needs to stop', () => {
+it('the grace period of the chart is longer than the program needs to stop', () => {
   expect(readValues('values.yaml')['terminationGracePeriodSeconds']).toBeGreaterThan(30);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { answer, inTurn, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
@@ -23,82 +23,78 @@ const find = ({ hub }: TestHub, ids: readonly string[], readVersion = () => 0, s
   hub.findRows({ collection: collectionNamed('absence-versions'), ids, readVersion, signal });
 const found = (id: string, readVersion = 0) => ({ row: { sourcedId: id }, isUtf8: true, readVersion });
 
-describe('a lookup of rows by id', () => {
-  it('finds the rows that the hub shows, and asks once for each possible id', async () => {
-    await using test = await testHub(byFilter);
-    const impossible = ['', 'a\ud800', 'ø'.repeat(1100)];
-    const shown = await find(test, ['a', ...impossible, 'x', 'refused', 'z', "o'b", 'a']);
-    expect(shown).toHaveLength(3);
-    expect(shown).toEqual(expect.arrayContaining([found('a'), found('z'), found("o'b")]));
-    expect(test.data()).toHaveLength(5);
-  });
-
-  it('gives a row the read version of the request that brought it', async () => {
-    let stamps = 0;
-    await using test = await testHub(inTurn(answer(503), byFilter));
-    expect(await find(test, ['a'], () => (stamps += 1))).toEqual([found('a', 2)]);
-  });
-
-  it('takes of several rows the last one with the id', async () => {
-    const row = { sourcedId: 'a', version: 2 };
-    const absences = [{ sourcedId: 'A' }, { sourcedId: 'a' }, row, { sourcedId: 'ab' }];
-    await using test = await testHub(answer(200, { absences }));
-    expect(await find(test, ['a', 'x'])).toEqual([{ ...found('a'), row }]);
-  });
-
-  it.each([
-    [204, ''],
-    [400, {}],
-    [422, {}],
-    [200, {}],
-  ])('shows no row where the hub answers %i with %j', async (status, body) => {
-    await using test = await testHub(answer(status, body));
-    expect(await find(test, ['a'])).toEqual([]);
-  });
-
-  it('marks a row whose text is not UTF-8, and does not find one whose id is not', async () => {
-    const latin1 = asked((sourcedId) => (_, response) => {
-      response.end(Buffer.from(JSON.stringify({ absences: [{ sourcedId, note: 'å' }] }), 'latin1'));
-    });
-    await using test = await testHub(latin1);
-    const row = { sourcedId: 'a', note: '\uFFFD' };
-    expect(await find(test, ['a', 'ø'])).toEqual([{ row, isUtf8: false, readVersion: 0 }]);
-  });
+it('a lookup of rows by id finds the rows that the hub shows, and asks once for each possible id', async () => {
+  await using test = await testHub(byFilter);
+  const impossible = ['', 'a\ud800', 'ø'.repeat(1100)];
+  const shown = await find(test, ['a', ...impossible, 'x', 'refused', 'z', "o'b", 'a']);
+  expect(shown).toHaveLength(3);
+  expect(shown).toEqual(expect.arrayContaining([found('a'), found('z'), found("o'b")]));
+  expect(test.data()).toHaveLength(5);
 });
 
-describe('an error of the hub itself', () => {
-  it('for one id is thrown, and cancels all other requests', async () => {
-    const all = Promise.withResolvers<void>();
-    let open = 0;
-    const fails: Script = (...exchanged) => all.promise.then(() => answer(500)(...exchanged));
-    const hangs: Script = () => void ((open += 1) === 3 && all.resolve());
-    await using test = await testHub(
-      asked((id) => (id === 'y' ? fails : hangs)),
-      twice,
-    );
-    await expect(find(test, [...MANY, 'y'])).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
-    expect(test.data().length).toBeLessThan(8);
-    expect(test.events).not.toContainEqual(expect.objectContaining({ code: 'HUB_TIMEOUT' }));
-  });
+it('a lookup of rows by id gives a row the read version of the request that brought the row', async () => {
+  let stamps = 0;
+  await using test = await testHub(inTurn(answer(503), byFilter));
+  expect(await find(test, ['a'], () => (stamps += 1))).toEqual([found('a', 2)]);
+});
 
-  it.each([
-    ['HUB_REQUEST_REFUSED', 302, {}],
-    ['HUB_FORBIDDEN', 403, {}],
-    ['HUB_NOT_OFFERED', 404, {}],
-    ['HUB_BODY_INVALID', 200, {}],
-    ['HUB_UNAVAILABLE', 500, {}],
-    ['HUB_CIRCUIT_OPEN', 500, { breaker: { failures: 2 } }],
-    ['HUB_TOKEN_REFUSED', 200, { tokenScript: answer(401, { error: 'invalid_client' }) }],
-  ])('is thrown as %s, so that the caller may wait', async (code, status, options) => {
-    await using test = await testHub(answer(status, '<html></html>'), { ...twice, ...options });
-    await find(test, ['a']).catch(() => null);
-    await expect(find(test, ['a'])).rejects.toMatchObject({ code });
-  });
+it('a lookup of rows by id takes the last of several rows with the id', async () => {
+  const row = { sourcedId: 'a', version: 2 };
+  const absences = [{ sourcedId: 'A' }, { sourcedId: 'a' }, row, { sourcedId: 'ab' }];
+  await using test = await testHub(answer(200, { absences }));
+  expect(await find(test, ['a', 'x'])).toEqual([{ ...found('a'), row }]);
+});
 
-  it('does not replace the reason of an abort', async () => {
-    const controller = new AbortController();
-    const reason = new Error('enough');
-    await using test = await testHub(() => controller.abort(reason));
-    await expect(find(test, ['x'], () => 0, controller.signal)).rejects.toBe(reason);
+it.each([
+  [204, ''],
+  [400, {}],
+  [422, {}],
+  [200, {}],
+])('a lookup of rows by id shows no row if the hub answers %i with %j', async (status, body) => {
+  await using test = await testHub(answer(status, body));
+  expect(await find(test, ['a'])).toEqual([]);
+});
+
+it('a lookup of rows by id marks a row that is not UTF-8, and finds no row whose id is not UTF-8', async () => {
+  const latin1 = asked((sourcedId) => (_, response) => {
+    response.end(Buffer.from(JSON.stringify({ absences: [{ sourcedId, note: 'å' }] }), 'latin1'));
   });
+  await using test = await testHub(latin1);
+  const row = { sourcedId: 'a', note: '\uFFFD' };
+  expect(await find(test, ['a', 'ø'])).toEqual([{ row, isUtf8: false, readVersion: 0 }]);
+});
+
+it('a lookup of rows by id fails with an error of the hub, and cancels all its other requests', async () => {
+  const all = Promise.withResolvers<void>();
+  let open = 0;
+  const fails: Script = (...exchanged) => all.promise.then(() => answer(500)(...exchanged));
+  const hangs: Script = () => void ((open += 1) === 3 && all.resolve());
+  await using test = await testHub(
+    asked((id) => (id === 'y' ? fails : hangs)),
+    twice,
+  );
+  await expect(find(test, [...MANY, 'y'])).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+  expect(test.data().length).toBeLessThan(8);
+  expect(test.events).not.toContainEqual(expect.objectContaining({ code: 'HUB_TIMEOUT' }));
+});
+
+it.each([
+  ['HUB_REQUEST_REFUSED', 302, {}],
+  ['HUB_FORBIDDEN', 403, {}],
+  ['HUB_NOT_OFFERED', 404, {}],
+  ['HUB_BODY_INVALID', 200, {}],
+  ['HUB_UNAVAILABLE', 500, {}],
+  ['HUB_CIRCUIT_OPEN', 500, { breaker: { failures: 2 } }],
+  ['HUB_TOKEN_REFUSED', 200, { tokenScript: answer(401, { error: 'invalid_client' }) }],
+])('a lookup of rows by id fails with %s, so that the caller may wait', async (code, status, options) => {
+  await using test = await testHub(answer(status, '<html></html>'), { ...twice, ...options });
+  await find(test, ['a']).catch(() => null);
+  await expect(find(test, ['a'])).rejects.toMatchObject({ code });
+});
+
+it('a lookup of rows by id that is aborted fails with the reason of the abort', async () => {
+  const controller = new AbortController();
+  const reason = new Error('enough');
+  await using test = await testHub(() => controller.abort(reason));
+  await expect(find(test, ['x'], () => 0, controller.signal)).rejects.toBe(reason);
 });

@@ -59,7 +59,7 @@ afterEach(async () => {
   await readOn(scanOf(other));
 });
 
-it('a large page of another tenant waits for the reader of the first one, and small ones do not', async () => {
+it('a large page of another tenant waits for the reader of the first, and small pages do not wait', async () => {
   await using one = await testHub(largePages('a'));
   await using other = await testHub(largePages('b'));
   const [first, second] = [scanOf(one), scanOf(other)];
@@ -107,7 +107,7 @@ it('a large page whose reader takes long lets one other tenant have a turn after
   }
 });
 
-it('a large page after another one of the same scan waits until the reader is done with that', async () => {
+it('a large page is requested only when the reader of the scan is done with the large page before', async () => {
   await using test = await testHub(largePages('a', 'b', 'c'));
   const seen: number[] = [];
   for await (const page of scanOf(test)) {
@@ -119,7 +119,7 @@ it('a large page after another one of the same scan waits until the reader is do
   expect(seen).toEqual([2, 3, 4]);
 });
 
-it('a second large page for a reader that has one is an error without another request', async () => {
+it('a second large page for a reader that still has a large page is refused without a repetition', async () => {
   await using test = await testHub(largePages('a', 'b'), { maxConcurrentRequests: 1 });
   const pages = scanOf(test);
   await pages.next();
@@ -152,7 +152,7 @@ it('a large page ends its turn when its reader fails', async () => {
   await expect(failing).rejects.toThrow('the writer failed');
 });
 
-it('a large page ends its turn when it is aborted while the next one waits, as does the one that waits', async () => {
+it('an abort ends the turn of a large page, and the wait of the large page that comes next', async () => {
   await using one = await testHub(largePages('a', 'b'));
   await using other = await testHub(largePages('a'));
   const stop = new AbortController();
@@ -177,14 +177,11 @@ it.each([
   ['small', 'å', 'utf8', true],
   ['large', LARGE_TEXT, 'utf8', false],
   ['not UTF-8', 'å', 'latin1', false],
-] as const)(
-  'a large page or one that is not UTF-8 is not requested in advance: one that is %s',
-  async (_, text, encoding, isRemembered) => {
-    const pages = { at: () => null, recognise: () => null };
-    const first = Buffer.from(JSON.stringify({ users: [{ sourcedId: 'a', text }] }), encoding);
-    const script: Script = ({ query }, response) =>
-      void response.end(query.has('afterSourcedId') ? '{"users":[]}' : first);
-    const seen = await exchange([script], { reads: [{ options: { pages } }] });
-    expect([seen.ids, seen.pages?.[0]?.fingerprint !== undefined]).toEqual([['a'], isRemembered]);
-  },
-);
+] as const)('only small pages in UTF-8 are remembered: %s', async (_, text, encoding, isRemembered) => {
+  const pages = { at: () => null, recognise: () => null };
+  const first = Buffer.from(JSON.stringify({ users: [{ sourcedId: 'a', text }] }), encoding);
+  const script: Script = ({ query }, response) =>
+    void response.end(query.has('afterSourcedId') ? '{"users":[]}' : first);
+  const seen = await exchange([script], { reads: [{ options: { pages } }] });
+  expect([seen.ids, seen.pages?.[0]?.fingerprint !== undefined]).toEqual([['a'], isRemembered]);
+});

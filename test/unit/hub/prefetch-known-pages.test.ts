@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { PageMemory } from '../../../src/core/pages/page-memory.ts';
 import type { HubSettings } from '../../../src/hub/hub.ts';
 import { WAITING_ANSWERS } from '../../../src/hub/prefetch-known-pages.ts';
@@ -133,141 +133,135 @@ function knownOf(pages: readonly HubPage[]): boolean[] {
 
 type School = Awaited<ReturnType<typeof school>>;
 
-describe('a scan of known pages', () => {
-  it('requests as many pages at a time as its limits allow, and no page twice', async () => {
+it('a scan of known pages requests as many at a time as its limits allow, and no page twice', async () => {
+  await using test = await school();
+  const freeBytes = WAITING_ANSWERS.left;
+  expect(await test.scan()).toMatchObject({ ids: test.ids, requests: PAGES });
+  expect(test.state.mostOnWay).toBe(1);
+  const first = Promise.withResolvers<void>();
+  const { scanned } = await test.heldScan(() => first.resolve());
+  const takenBytes = freeBytes - WAITING_ANSWERS.left;
+  WAITING_ANSWERS.left = -1_000_000;
+  test.answerOne();
+  await first.promise;
+  await turns(50);
+  expect(test.data()).toHaveLength(PAGES + 4);
+  test.release();
+  expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES });
+  expect([test.state.mostOnWay, WAITING_ANSWERS.left]).toEqual([4, takenBytes - 1_000_000]);
+  WAITING_ANSWERS.left = freeBytes;
+  expect(takenBytes).toBeGreaterThan(0);
+});
+
+const insert = ({ ids }: School) => void ids.splice(7, 0, 'id-06b');
+it.each<[string, (test: School) => void, boolean[], number]>([
+  ['nothing but re-stamps', ({ state }) => void (state.stamp = '2026-02-02T00:00:00Z'), allBut(), PAGES],
+  ['a row', ({ names }) => void names.set('id-04', 'other'), allBut(1), PAGES],
+  ['a missing row', ({ ids }) => void ids.splice(7, 1), allBut(2, 3), PAGES + 1],
+  // The rest of the page of the new row follows alone.
+  ['a new row', insert, [true, true, false, false, ...allBut(0, 1, 2).slice(3)], PAGES + 2],
+])('a scan of known pages reads only changed pages anew: with %s', async (_, change, known, requests) => {
+  for (const style of ['links', 'no links'] as const) {
     await using test = await school();
-    const freeBytes = WAITING_ANSWERS.left;
-    expect(await test.scan()).toMatchObject({ ids: test.ids, requests: PAGES });
-    expect(test.state.mostOnWay).toBe(1);
-    const first = Promise.withResolvers<void>();
-    const { scanned } = await test.heldScan(() => first.resolve());
-    const takenBytes = freeBytes - WAITING_ANSWERS.left;
-    WAITING_ANSWERS.left = -1_000_000;
-    test.answerOne();
-    await first.promise;
-    await turns(50);
-    expect(test.data()).toHaveLength(PAGES + 4);
-    test.release();
-    expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES });
-    expect([test.state.mostOnWay, WAITING_ANSWERS.left]).toEqual([4, takenBytes - 1_000_000]);
-    WAITING_ANSWERS.left = freeBytes;
-    expect(takenBytes).toBeGreaterThan(0);
-  });
+    test.state.style = style;
+    const first = await test.scan();
+    expect(knownOf(first.found)).toEqual(Array(PAGES).fill(false));
+    change(test);
+    const { found, end, ...second } = await test.scan();
+    const total = test.ids.length;
+    expect(end).toMatchObject({ rows: total, paging: 'keyset', totalAtStart: total, totalAtEnd: total });
+    expect([second.ids, knownOf(found)]).toEqual([test.ids, known]);
+    // Without links an empty page shows the end.
+    expect(second.requests).toBeLessThanOrEqual(requests + Number(style === 'no links'));
+    expect(knownOf((await test.scan()).found)).not.toContain(false);
+  }
+});
 
-  const insert = ({ ids }: School) => void ids.splice(7, 0, 'id-06b');
-  it.each<[string, (test: School) => void, boolean[], number]>([
-    ['nothing but their times', ({ state }) => void (state.stamp = '2026-02-02T00:00:00Z'), allBut(), PAGES],
-    ['a row', ({ names }) => void names.set('id-04', 'other'), allBut(1), PAGES],
-    ['a missing row', ({ ids }) => void ids.splice(7, 1), allBut(2, 3), PAGES + 1],
-    [
-      'a new row, which the rest of its page follows alone',
-      insert,
-      [true, true, false, false, ...allBut(0, 1, 2).slice(3)],
-      PAGES + 2,
-    ],
-  ])('reads only those again that have %s', async (_, change, known, requests) => {
-    for (const style of ['links', 'no links'] as const) {
-      await using test = await school();
-      test.state.style = style;
-      const first = await test.scan();
-      expect(knownOf(first.found)).toEqual(Array(PAGES).fill(false));
-      change(test);
-      const { found, end, ...second } = await test.scan();
-      const total = test.ids.length;
-      expect(end).toMatchObject({ rows: total, paging: 'keyset', totalAtStart: total, totalAtEnd: total });
-      expect([second.ids, knownOf(found)]).toEqual([test.ids, known]);
-      // Without links an empty page shows the end.
-      expect(second.requests).toBeLessThanOrEqual(requests + Number(style === 'no links'));
-      expect(knownOf((await test.scan()).found)).not.toContain(false);
-    }
-  });
+it('a scan of known pages brings all rows, but no total, if hub.totals is ignored', async () => {
+  await using test = await school({ totals: 'ignored' });
+  const whole = { ids: test.ids, end: { rows: test.ids.length, totalAtStart: null, totalAtEnd: null } };
+  expect([await test.scan(), await test.scan()]).toMatchObject([whole, whole]);
+});
 
-  it('brings all rows, but no total, if the configuration ignores totals', async () => {
-    await using test = await school({ totals: 'ignored' });
-    const whole = { ids: test.ids, end: { rows: test.ids.length, totalAtStart: null, totalAtEnd: null } };
-    expect([await test.scan(), await test.scan()]).toMatchObject([whole, whole]);
-  });
+it('a scan of known pages goes on after a page of which it knows only the last row', async () => {
+  await using test = await school();
+  await test.scan();
+  test.state.firstPage = ['id-00', 'id-05', 'id-02'];
+  const { found, ids } = await test.scan();
+  expect(ids).toEqual([...test.state.firstPage, ...test.ids.slice(3)]);
+  expect(knownOf(found)).toEqual(allBut(0, 1));
+});
 
-  it('goes on as with a parsed page where the page before it has its last row alone', async () => {
-    await using test = await school();
-    await test.scan();
-    test.state.firstPage = ['id-00', 'id-05', 'id-02'];
-    const { found, ids } = await test.scan();
-    expect(ids).toEqual([...test.state.firstPage, ...test.ids.slice(3)]);
-    expect(knownOf(found)).toEqual(allBut(0, 1));
-  });
+it('a scan of known pages notices a hub that no longer pages by cursor', async () => {
+  await using test = await school();
+  await test.scan();
+  test.state.ignoresCursor = true;
+  await expect(test.scan()).rejects.toMatchObject({ code: 'HUB_PAGING_BROKEN' });
+});
 
-  it('notices a hub that no longer pages by cursor, although it knows its first page', async () => {
-    await using test = await school();
-    await test.scan();
-    test.state.ignoresCursor = true;
-    await expect(test.scan()).rejects.toMatchObject({ code: 'HUB_PAGING_BROKEN' });
-  });
-
-  it('joins short pages, so that repeated insertions do not make ever shorter ones', async () => {
-    await using test = await school();
-    await test.scan();
-    for (const id of ['id-01b', 'id-01a', 'id-01A', 'id-00b', 'id-00a']) {
-      test.ids.push(id);
-      test.ids.sort();
-      expect(await test.scan()).toMatchObject({ ids: test.ids });
-    }
-    expect((await test.scan()).found.length).toBeLessThanOrEqual(PAGES + 3);
-  });
-
-  it('cancels no waiting page but the one that begins elsewhere', async () => {
-    await using test = await school();
-    await test.scan();
-    test.ids.splice(1, 1);
-    const { scanned } = await test.heldScan();
-    test.answerOne();
-    await vi.waitFor(() => expect(test.state.cancelled).toBe(1));
-    test.release();
-    expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES + 1 });
-    expect(test.state.cancelled).toBe(1);
-  });
-
-  it('stays in its paging mode where the hub refuses the limit of the rest of a page', async () => {
-    await using test = await school();
-    await test.scan();
-    insert(test);
-    test.state.leastLimit = 2;
+it('a scan of known pages joins short pages, so that insertions do not make ever shorter pages', async () => {
+  await using test = await school();
+  await test.scan();
+  for (const id of ['id-01b', 'id-01a', 'id-01A', 'id-00b', 'id-00a']) {
+    test.ids.push(id);
+    test.ids.sort();
     expect(await test.scan()).toMatchObject({ ids: test.ids });
-    expect(test.data().filter(({ query }) => query.get('limit') !== '3')).toHaveLength(1);
-    expect(test.data().some(({ query }) => query.has('offset') || query.has('filter'))).toBe(false);
-  });
+  }
+  expect((await test.scan()).found.length).toBeLessThanOrEqual(PAGES + 3);
+});
 
-  it('asks in its turn for a page that failed before it, and for all further pages', async () => {
-    await using test = await school();
-    await test.scan();
-    let refusals = 1;
-    test.state.refuses = (after) => after === 'id-08' && refusals-- > 0;
-    let atOnceLater = 0;
-    const { scanned } = await test.heldScan((_page, at) => {
-      if (at === 4) test.state.mostOnWay = 0;
-      atOnceLater = test.state.mostOnWay;
-    });
-    test.release();
-    expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES + 1 });
-    expect(atOnceLater).toBe(1);
-  });
+it('a scan of known pages cancels, of the waiting requests, only that for a page that begins elsewhere', async () => {
+  await using test = await school();
+  await test.scan();
+  test.ids.splice(1, 1);
+  const { scanned } = await test.heldScan();
+  test.answerOne();
+  await vi.waitFor(() => expect(test.state.cancelled).toBe(1));
+  test.release();
+  expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES + 1 });
+  expect(test.state.cancelled).toBe(1);
+});
 
-  it('cancels its requests when nobody reads on, and gives their places to the next', async () => {
-    await using test = await school();
-    await test.scan();
-    const abandoned = test.open();
-    test.state.holds = true;
-    const first = abandoned.next();
-    await vi.waitFor(() => expect(test.state.onWay).toBe(4));
-    test.answerOne();
-    await first;
-    await abandoned.return(undefined as never);
-    test.release();
-    await vi.waitFor(() => expect(test.state.onWay).toBe(0));
-    const { scanned } = await test.heldScan();
-    test.release();
-    expect(await scanned).toMatchObject({ ids: test.ids });
+it('a scan of known pages keeps its mode if the hub refuses the limit for the rest of a page', async () => {
+  await using test = await school();
+  await test.scan();
+  insert(test);
+  test.state.leastLimit = 2;
+  expect(await test.scan()).toMatchObject({ ids: test.ids });
+  expect(test.data().filter(({ query }) => query.get('limit') !== '3')).toHaveLength(1);
+  expect(test.data().some(({ query }) => query.has('offset') || query.has('filter'))).toBe(false);
+});
+
+it('a scan of known pages repeats a failed request in its turn, and requests later pages one by one', async () => {
+  await using test = await school();
+  await test.scan();
+  let refusals = 1;
+  test.state.refuses = (after) => after === 'id-08' && refusals-- > 0;
+  let atOnceLater = 0;
+  const { scanned } = await test.heldScan((_page, at) => {
+    if (at === 4) test.state.mostOnWay = 0;
+    atOnceLater = test.state.mostOnWay;
   });
+  test.release();
+  expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES + 1 });
+  expect(atOnceLater).toBe(1);
+});
+
+it('a scan of known pages that is abandoned cancels its requests, and frees their places', async () => {
+  await using test = await school();
+  await test.scan();
+  const abandoned = test.open();
+  test.state.holds = true;
+  const first = abandoned.next();
+  await vi.waitFor(() => expect(test.state.onWay).toBe(4));
+  test.answerOne();
+  await first;
+  await abandoned.return(undefined as never);
+  test.release();
+  await vi.waitFor(() => expect(test.state.onWay).toBe(0));
+  const { scanned } = await test.heldScan();
+  test.release();
+  expect(await scanned).toMatchObject({ ids: test.ids });
 });
 
 const changes = fc.record({

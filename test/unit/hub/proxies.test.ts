@@ -83,7 +83,7 @@ it.each([
   expect(other.asked).toEqual([`CONNECT ${secure.replace('https://', '')}`]);
 });
 
-it('a host that NO_PROXY names is reached without a proxy, and its failures name none', async () => {
+it('a host that NO_PROXY names is reached without a proxy, and its failures name no proxy', async () => {
   const [plain, secure] = await startServices();
   vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:1');
   vi.stubEnv('NO_PROXY', 'hub.example, 127.0.0.1');
@@ -101,31 +101,28 @@ it('a proxy gets the user name and password in its address', async () => {
   for (const service of services) expect(await ask(service)).toBe(200);
 });
 
-it.each(['http', 'https'])(
-  'an error for %s:// names the proxy that is in the way, and what to do',
-  async (scheme) => {
-    const services = await startServices();
-    const service = services[scheme === 'http' ? 0 : 1];
-    const variable = `${scheme.toUpperCase()}_PROXY`;
-    const proxy = await startProxy('other');
-    const failure = async (at: string): Promise<{ code: string; message: string; remedy: string }> => {
-      vi.stubEnv(variable, `http://user:S3CRET@${at}`);
-      return ask(service).catch((error: unknown) => error as never) as never;
-    };
-    const wrong = await failure(proxy.at);
-    expect([wrong.code, wrong.message]).toEqual([
-      'HUB_UNREACHABLE',
-      `Cannot read /orgs: the proxy http://${proxy.at} wants another user name or password (HTTP 407)`,
-    ]);
-    expect(wrong.remedy).toContain(`Set ${variable} to`);
-    const down = await failure('127.0.0.1:1');
-    expect(down.message).toBe(
-      'Cannot read /orgs: the connection through the proxy http://127.0.0.1:1 failed (ECONNREFUSED)',
-    );
-    expect(down.remedy).toContain(`Check ${variable}`);
-    expect(`${wrong.message}${wrong.remedy}${down.message}${down.remedy}`).not.toContain('S3CRET');
-  },
-);
+it.each(['http', 'https'])('an error for %s:// names the proxy in the way and what to do', async (scheme) => {
+  const services = await startServices();
+  const service = services[scheme === 'http' ? 0 : 1];
+  const variable = `${scheme.toUpperCase()}_PROXY`;
+  const proxy = await startProxy('other');
+  const failure = async (at: string): Promise<{ code: string; message: string; remedy: string }> => {
+    vi.stubEnv(variable, `http://user:S3CRET@${at}`);
+    return ask(service).catch((error: unknown) => error as never) as never;
+  };
+  const wrong = await failure(proxy.at);
+  expect([wrong.code, wrong.message]).toEqual([
+    'HUB_UNREACHABLE',
+    `Cannot read /orgs: the proxy http://${proxy.at} wants another user name or password (HTTP 407)`,
+  ]);
+  expect(wrong.remedy).toContain(`Set ${variable} to`);
+  const down = await failure('127.0.0.1:1');
+  expect(down.message).toBe(
+    'Cannot read /orgs: the connection through the proxy http://127.0.0.1:1 failed (ECONNREFUSED)',
+  );
+  expect(down.remedy).toContain(`Check ${variable}`);
+  expect(`${wrong.message}${wrong.remedy}${down.message}${down.remedy}`).not.toContain('S3CRET');
+});
 
 it('a proxy that never answers holds a request up no longer than a connection may take', async () => {
   vi.stubEnv('HTTPS_PROXY', `http://${await listening(createTcpServer())}`);
@@ -142,7 +139,7 @@ it('a server behind a proxy whose certificate is not trusted is reported as with
   expect(error).toMatchObject({ remedy: expect.stringContaining('registry.ssl.ca') });
 });
 
-it('the registry is reached by a proxy, too, and a failure names it', async () => {
+it('the registry is reached through a proxy, and a failure names the proxy', async () => {
   const [plain] = await startServices();
   const proxy = await startProxy();
   vi.stubEnv('HTTP_PROXY', `http://${proxy.at}`);
@@ -155,7 +152,7 @@ it('the registry is reached by a proxy, too, and a failure names it', async () =
   });
 });
 
-it('an address of a proxy that is none ends the program with the name of the variable', () => {
+it('a variable with an invalid address of a proxy ends the program, which names the variable', () => {
   vi.stubEnv('HTTPS_PROXY', 'user:S3CRET@proxy.example:3128');
   expect(() => new Registry({ url: 'https://registry.example' })).toThrow(
     expect.objectContaining({

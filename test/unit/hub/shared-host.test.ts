@@ -34,8 +34,8 @@ it('tenants at one host wait for their turn outside the time limit of a request'
 
 it.each([
   ['one tenant with four requests', 1, 4, 2],
-  ['one with three', 1, 3, 1],
-  ['one with a single one', 1, 1, 1],
+  ['one tenant with three requests', 1, 3, 1],
+  ['one tenant with one request', 1, 1, 1],
   ['four tenants', 4, 4, 3],
 ])('tenants at one host leave places while the Core API hangs: %s', async (_, tenants, requests, share) => {
   const host = { all: new Semaphore(8), core: new Semaphore(3) };

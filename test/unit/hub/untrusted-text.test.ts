@@ -23,10 +23,7 @@ const HEADERS = {
   'set-cookie': `session=${TEXT}`,
 };
 
-const field = (value: string) => ({
-  imsx_codeMinorFieldName: TEXT,
-  imsx_codeMinorFieldValue: value,
-});
+const field = (value: string) => ({ imsx_codeMinorFieldName: TEXT, imsx_codeMinorFieldValue: value });
 const CODES = JSON.stringify({
   imsx_codeMajor: 'failure',
   imsx_severity: TEXT,
@@ -120,7 +117,7 @@ it.each([200, 302, 400, 401, 403, 404, 409, 429, 500])(
 it.each([
   ['failure invalid_filter_field', CODES],
   ['invalid_token', OAUTH],
-])('free text that the hub sends leaves the standard’s codes in the error: %s', async (codes, body) => {
+])('an error keeps the codes of a standard beside free text that the hub sends: %s', async (codes, body) => {
   const { error } = await exchange([answer(400, body)]);
   expect(error).toMatchObject({ message: expect.stringContaining(codes) as string });
 });

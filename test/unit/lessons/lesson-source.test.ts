@@ -241,7 +241,7 @@ it('students whose absences changed are asked for at once, before students witho
   expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s02']);
 });
 
-it('a student without an answer fails an incremental sync only where another one has none either', async () => {
+it('a student without an answer fails an incremental sync only if another student has none either', async () => {
   const made = bench(3);
   await made.sync('FULL');
   made.trouble = unavailable('s01');
@@ -255,7 +255,7 @@ it('a student without an answer fails an incremental sync only where another one
   expect(made.view('rejects')).toEqual({});
 });
 
-it('a student whom the hub refuses is not blamed for a token or a circuit that lets nothing through', async () => {
+it('no student becomes a reject because of a token or a circuit that lets nothing through', async () => {
   for (const code of ['HUB_CIRCUIT_OPEN', 'HUB_TOKEN_REFUSED', 'HUB_TOKEN_UNAVAILABLE'] as const) {
     const made = bench(3);
     made.trouble = (student) => (student === 's02' ? hubTrouble(code, 503) : null);

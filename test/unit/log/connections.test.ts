@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { pino } from 'pino';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { request, type RequestFor } from '../../../src/log/wire/kafka-broker.ts';
 import { createKafkaConnections, pingKafka } from '../../../src/log/kafka-client.ts';
 import type { Purpose } from '../../../src/log/wire/kafka-connections.ts';
@@ -110,140 +110,133 @@ async function outcomeOf(asked: Promise<unknown>): Promise<string> {
   );
 }
 
-describe('the connections of a process', () => {
-  it('are one for each purpose and broker, whatever the number of tenants', async () => {
-    const broker = await startBroker(({ answer }) => answer(OK));
-    const kafka = connectionsTo(broker.address);
-    await kafka.partitionsOf(['t0.progress']);
-    const purposes: Purpose[] = ['batches', 'membership', 'rest'];
-    const asked = Array.from({ length: 90 }, (_, at) =>
-      kafka.ask(1, commitOf(`t${at}`), purposes[at % purposes.length]),
-    );
-    await Promise.all(asked);
-    expect(broker.open()).toBe(3);
-  });
-
-  it('are no more where the configuration names a broker otherwise than it does itself', async () => {
-    const broker = await startBroker(({ answer }) => answer(OK));
-    const kafka = connectionsTo(broker.address.replace('127.0.0.1', 'localhost'));
-    await kafka.partitionsOf(['t0.progress']);
-    await kafka.partitionsOf(['t1.progress']);
-    await vi.waitFor(() => expect(broker.open()).toBe(1));
-    await kafka.ask(1, commitOf('t0'), 'batches');
-    expect(broker.connections).toHaveLength(3);
-    expect(broker.open()).toBe(2);
-  });
-
-  it('try each configured and each advertised address by itself, and say why one does not answer', async () => {
-    const broker = await startBroker(({ answer }) => answer(OK));
-    const other = broker.address.replace('127.0.0.1', 'localhost');
-    const kafka = connectionsTo(other, '127.0.0.1:1');
-    expect(await kafka.tryEach(['t0.progress'])).toEqual(
-      new Map<string, unknown>([
-        [other, null],
-        [
-          '127.0.0.1:1',
-          expect.objectContaining({ cause: expect.objectContaining({ code: 'ECONNREFUSED' }) as Error }),
-        ],
-        [broker.address, null],
-      ]),
-    );
-  });
-
-  it('leave one request unanswered when they break, and all that wait unsent', async () => {
-    const arrived: string[] = [];
-    const broker = await startBroker((each) => {
-      arrived.push(tenantIn(each));
-      if (arrived.length === 1) each.connection.destroy();
-      else each.answer(OK);
-    });
-    const kafka = connectionsTo(broker.address);
-    await kafka.partitionsOf(['t0.progress']);
-    const tenants = ['t0', 't1', 't2'];
-    const commit = (tenant: string) => outcomeOf(kafka.ask(1, commitOf(tenant), 'batches'));
-    expect(await Promise.all(tenants.map(commit))).toEqual(['unanswered', 'unsent', 'unsent']);
-    expect(await Promise.all(['t1', 't2'].map(commit))).toEqual(['answered', 'answered']);
-    expect(arrived).toEqual(tenants);
-  });
-
-  it('keep a tenant whose request is refused apart, and stay open', async () => {
-    const fenced = Buffer.concat([int32s(0), Buffer.from([0, 47])]);
-    const broker = await startBroker((each) => each.answer(tenantIn(each) === 't1' ? fenced : OK));
-    const kafka = connectionsTo(broker.address);
-    await kafka.partitionsOf(['t0.progress']);
-    const commits = ['t0', 't1', 't2'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'batches')));
-    expect(await Promise.all(commits)).toEqual(['answered', 'INVALID_PRODUCER_EPOCH', 'answered']);
-    expect(broker.connections).toHaveLength(2);
-  });
-
-  it('serve tenants in turn, with one request of each other at most between', async () => {
-    const arrived: string[] = [];
-    const broker = await startBroker((each) => {
-      arrived.push(tenantIn(each));
-      each.answer(OK);
-    });
-    const kafka = connectionsTo(broker.address);
-    await kafka.partitionsOf(['t0.progress']);
-    const tenants = ['t0', 't1', 't2'];
-    const sendThree = async (tenant: string) => {
-      for (let left = 3; left > 0; left -= 1) await kafka.ask(1, commitOf(tenant), 'batches');
-    };
-    await Promise.all(tenants.map(sendThree));
-    expect(arrived).toEqual([...tenants, ...tenants, ...tenants]);
-  });
-
-  it('carry commits while a quota lets no batch pass', async () => {
-    const arrived: string[] = [];
-    const broker = await startBroker((each) => {
-      const tenant = tenantIn(each);
-      arrived.push(tenant);
-      each.answer(Buffer.concat([int32s(tenant === 'throttled' ? 300 : 0), Buffer.alloc(2)]));
-    });
-    const kafka = connectionsTo(broker.address);
-    await kafka.partitionsOf(['t0.progress']);
-    await kafka.ask(1, commitOf('throttled'), 'batches');
-    await Promise.all([kafka.ask(1, commitOf('batch'), 'batches'), kafka.ask(1, commitOf('commit'))]);
-    expect(arrived).toEqual(['throttled', 'commit', 'batch']);
-  });
-
-  it('to a broker that hangs are given up once, for all that wait, and closed', async () => {
-    const broker = await startBroker(() => undefined);
-    const kafka = connectionsTo(broker.address);
-    await kafka.partitionsOf(['t0.progress']);
-    broker.fallSilent();
-    const commits = ['t0', 't1'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'batches')));
-    expect(await Promise.all(commits)).toEqual(['unsent', 'unsent']);
-    await vi.waitFor(() => expect(broker.connections[1]?.destroyed).toBe(true));
-  }, 30_000);
-});
-
-describe('a question to any broker', () => {
-  it.each<[string, (socket: Socket) => void]>([
-    ['stays silent', () => undefined],
-    ['closes them', (socket) => socket.destroy()],
-  ])(
-    'is answered by the next address where the first one %s',
-    async (_, accept) => {
-      const vain = createServer((socket) => accept(socket.on('error', () => undefined)));
-      vain.listen(0, '127.0.0.1');
-      await once(vain, 'listening');
-      onTestFinished(() => void vain.close());
-      const broker = await startBroker(() => undefined);
-      const { port } = vain.address() as AddressInfo;
-      await expect(pingKafka(connectionsTo(`127.0.0.1:${port}`, broker.address))).resolves.toBeUndefined();
-    },
-    30_000,
+it('a process has one connection for each purpose and broker, whatever the number of tenants', async () => {
+  const broker = await startBroker(({ answer }) => answer(OK));
+  const kafka = connectionsTo(broker.address);
+  await kafka.partitionsOf(['t0.progress']);
+  const purposes: Purpose[] = ['batches', 'membership', 'rest'];
+  const asked = Array.from({ length: 90 }, (_, at) =>
+    kafka.ask(1, commitOf(`t${at}`), purposes[at % purposes.length]),
   );
-
-  it('fails when no broker can be reached, and says so', async () => {
-    const gone = createServer();
-    gone.listen(0, '127.0.0.1');
-    await once(gone, 'listening');
-    const { port } = gone.address() as AddressInfo;
-    gone.close();
-    await expect(pingKafka(connectionsTo(`127.0.0.1:${port}`))).rejects.toMatchObject({
-      code: 'KAFKA_UNREACHABLE',
-      message: expect.stringContaining('ECONNREFUSED'),
-    });
-  }, 30_000);
+  await Promise.all(asked);
+  expect(broker.open()).toBe(3);
 });
+
+it('a broker gets no more connections if the configuration names it otherwise than it names itself', async () => {
+  const broker = await startBroker(({ answer }) => answer(OK));
+  const kafka = connectionsTo(broker.address.replace('127.0.0.1', 'localhost'));
+  await kafka.partitionsOf(['t0.progress']);
+  await kafka.partitionsOf(['t1.progress']);
+  await vi.waitFor(() => expect(broker.open()).toBe(1));
+  await kafka.ask(1, commitOf('t0'), 'batches');
+  expect(broker.connections).toHaveLength(3);
+  expect(broker.open()).toBe(2);
+});
+
+it('each configured and each advertised address is tried, and says why it does not answer', async () => {
+  const broker = await startBroker(({ answer }) => answer(OK));
+  const other = broker.address.replace('127.0.0.1', 'localhost');
+  const kafka = connectionsTo(other, '127.0.0.1:1');
+  expect(await kafka.tryEach(['t0.progress'])).toEqual(
+    new Map<string, unknown>([
+      [other, null],
+      ['127.0.0.1:1', expect.objectContaining({ cause: expect.objectContaining({ code: 'ECONNREFUSED' }) })],
+      [broker.address, null],
+    ]),
+  );
+});
+
+it('a connection that breaks leaves one request unanswered, and all waiting requests unsent', async () => {
+  const arrived: string[] = [];
+  const broker = await startBroker((each) => {
+    arrived.push(tenantIn(each));
+    if (arrived.length === 1) each.connection.destroy();
+    else each.answer(OK);
+  });
+  const kafka = connectionsTo(broker.address);
+  await kafka.partitionsOf(['t0.progress']);
+  const tenants = ['t0', 't1', 't2'];
+  const commit = (tenant: string) => outcomeOf(kafka.ask(1, commitOf(tenant), 'batches'));
+  expect(await Promise.all(tenants.map(commit))).toEqual(['unanswered', 'unsent', 'unsent']);
+  expect(await Promise.all(['t1', 't2'].map(commit))).toEqual(['answered', 'answered']);
+  expect(arrived).toEqual(tenants);
+});
+
+it('a refused request concerns only its tenant, and the connection stays open', async () => {
+  const fenced = Buffer.concat([int32s(0), Buffer.from([0, 47])]);
+  const broker = await startBroker((each) => each.answer(tenantIn(each) === 't1' ? fenced : OK));
+  const kafka = connectionsTo(broker.address);
+  await kafka.partitionsOf(['t0.progress']);
+  const commits = ['t0', 't1', 't2'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'batches')));
+  expect(await Promise.all(commits)).toEqual(['answered', 'INVALID_PRODUCER_EPOCH', 'answered']);
+  expect(broker.connections).toHaveLength(2);
+});
+
+it('a connection serves its tenants in turn, one request at a time', async () => {
+  const arrived: string[] = [];
+  const broker = await startBroker((each) => {
+    arrived.push(tenantIn(each));
+    each.answer(OK);
+  });
+  const kafka = connectionsTo(broker.address);
+  await kafka.partitionsOf(['t0.progress']);
+  const tenants = ['t0', 't1', 't2'];
+  const sendThree = async (tenant: string) => {
+    for (let left = 3; left > 0; left -= 1) await kafka.ask(1, commitOf(tenant), 'batches');
+  };
+  await Promise.all(tenants.map(sendThree));
+  expect(arrived).toEqual([...tenants, ...tenants, ...tenants]);
+});
+
+it('commits pass while a quota lets no batch pass', async () => {
+  const arrived: string[] = [];
+  const broker = await startBroker((each) => {
+    const tenant = tenantIn(each);
+    arrived.push(tenant);
+    each.answer(Buffer.concat([int32s(tenant === 'throttled' ? 300 : 0), Buffer.alloc(2)]));
+  });
+  const kafka = connectionsTo(broker.address);
+  await kafka.partitionsOf(['t0.progress']);
+  await kafka.ask(1, commitOf('throttled'), 'batches');
+  await Promise.all([kafka.ask(1, commitOf('batch'), 'batches'), kafka.ask(1, commitOf('commit'))]);
+  expect(arrived).toEqual(['throttled', 'commit', 'batch']);
+});
+
+it('the connection to a broker that hangs is closed, and all requests that wait there end together', async () => {
+  const broker = await startBroker(() => undefined);
+  const kafka = connectionsTo(broker.address);
+  await kafka.partitionsOf(['t0.progress']);
+  broker.fallSilent();
+  const commits = ['t0', 't1'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'batches')));
+  expect(await Promise.all(commits)).toEqual(['unsent', 'unsent']);
+  await vi.waitFor(() => expect(broker.connections[1]?.destroyed).toBe(true));
+}, 30_000);
+
+it.each<[string, (socket: Socket) => void]>([
+  ['stays silent', () => undefined],
+  ['closes its connections', (socket) => socket.destroy()],
+])(
+  'a question to any broker is answered by the next address if the first %s',
+  async (_, accept) => {
+    const vain = createServer((socket) => accept(socket.on('error', () => undefined)));
+    vain.listen(0, '127.0.0.1');
+    await once(vain, 'listening');
+    onTestFinished(() => void vain.close());
+    const broker = await startBroker(() => undefined);
+    const { port } = vain.address() as AddressInfo;
+    await expect(pingKafka(connectionsTo(`127.0.0.1:${port}`, broker.address))).resolves.toBeUndefined();
+  },
+  30_000,
+);
+
+it('a question to any broker fails, and says so, if no broker can be reached', async () => {
+  const gone = createServer();
+  gone.listen(0, '127.0.0.1');
+  await once(gone, 'listening');
+  const { port } = gone.address() as AddressInfo;
+  gone.close();
+  await expect(pingKafka(connectionsTo(`127.0.0.1:${port}`))).rejects.toMatchObject({
+    code: 'KAFKA_UNREACHABLE',
+    message: expect.stringContaining('ECONNREFUSED'),
+  });
+}, 30_000);

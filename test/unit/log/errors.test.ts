@@ -44,13 +44,13 @@ const named = (name: string, cause?: Error): Error => Object.assign(new Error(CA
 it.each([
   ['a broker that refuses a login', named('KafkaJSSASLAuthenticationError')],
   ['a decoder', new Error(CANARY)],
-  ['a decoder, wrapped by kafkajs', named('KafkaJSNumberOfRetriesExceeded', new Error(CANARY))],
+  ['a decoder whose error kafkajs wraps', named('KafkaJSNumberOfRetriesExceeded', new Error(CANARY))],
 ])('text of %s appears in no error', (_, error) => {
   for (const explained of [kafkaError(error, 'reading'), commitError(error, 'users 1')])
     expect(shownOf(explained)).not.toContain(CANARY);
 });
 
-it('text of kafkajs itself stays readable', () => {
+it('an error of kafkajs itself keeps its text', () => {
   const error = Object.assign(new Error('Connection timeout'), { name: 'KafkaJSConnectionError' });
   expect(kafkaError(error, 'reading').message).toContain('Connection timeout');
 });
@@ -105,29 +105,26 @@ it.each([
     'Read on the group p.workers',
     '--add --group p.workers --operation Read',
   ],
-])(
-  'a right that Kafka denies is named with its resource and the command that grants it: %j',
-  (refused, right, command) => {
-    const error = kafkaError(new RequestFailure('refused', refused), 'writing', NEEDS);
-    expect(error).toMatchObject({
-      code: 'KAFKA_REFUSED',
-      message: `Kafka denies this user ${right} while writing`,
-      remedy: expect.stringContaining(`: kafka-acls.sh … ${command} --allow-principal User:<user>`),
-    });
-  },
-);
+])('a right that Kafka denies is named with the command that grants it: %j', (refused, right, command) => {
+  const error = kafkaError(new RequestFailure('refused', refused), 'writing', NEEDS);
+  expect(error).toMatchObject({
+    code: 'KAFKA_REFUSED',
+    message: `Kafka denies this user ${right} while writing`,
+    remedy: expect.stringContaining(`: kafka-acls.sh … ${command} --allow-principal User:<user>`),
+  });
+});
 
 it.each([
   ['TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'KAFKA_REFUSED', 'Write on the transactional id'],
   ['MESSAGE_TOO_LARGE', 'KAFKA_REFUSED', 'Kafka refused a batch of records as too large'],
   ['REQUEST_TIMED_OUT', 'KAFKA_OUTCOME_UNKNOWN', 'Kafka did not say whether it committed'],
-])('the outcome of a commit is known where Kafka refuses it: %s is %s', (type, code, says) => {
+])('a commit that Kafka answers with %s fails with %s', (type, code, says) => {
   const error = commitError(new RequestFailure('refused', { type }), 'committing', NEEDS);
   expect(error).toMatchObject({ code, message: expect.stringContaining(says) });
 });
 
 it.each(['CLUSTER_AUTHORIZATION_FAILED', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED'])(
-  'where a request is not known to need a right, %s leads to the command that names it',
+  '%s leads to the command that names the right, if the request is not known to need any',
   (type) => {
     const error = kafkaError(new RequestFailure('refused', { type }), 'asking');
     expect(error.code).toBe('KAFKA_REFUSED');
@@ -136,7 +133,7 @@ it.each(['CLUSTER_AUTHORIZATION_FAILED', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AU
   },
 );
 
-it('one command grants rights on the same resources, for what their names have in common', () => {
+it('one command grants the missing rights on similar resources, by the common part of their names', () => {
   const topics = ['p.q.north.absence-changes', 'p.q.north.absences'];
   const groups = ['p.q.workers', 'p.q.others'];
   const { message, remedy } = rightsMissing([

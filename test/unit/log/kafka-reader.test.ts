@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { readStretches, type ReadOptions } from '../../../src/log/kafka-reader.ts';
 import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
 import { codeOf, questionsOf } from './support/simulated-topics.ts';
@@ -98,10 +98,10 @@ function read(
 
 it.each([
   ['waits for a commit that was acknowledged but whose markers are late', true, [3, 5_000, 5], 5],
-  ['reads what was decided between the request for the end and the first fetch', true, [5], 5],
+  ['includes what was decided between the request for the end and the first fetch', true, [5], 5],
   ['ends at the stable end where a transaction stays undecided', true, [3, 12_000], 3],
   ['ends at the requested end when undecided transactions are not awaited', false, [3], 3],
-])('reading up to an end %s', async (_, awaitsDecision, happens, end) => {
+])('a reading of a topic up to an end %s', async (_, awaitsDecision, happens, end) => {
   const topics = laggingTopics({ progress: 5, dead: 5 });
   const seen = read(topics, { awaitsDecision });
   for (const what of happens) {
@@ -112,7 +112,7 @@ it.each([
   expect([seen.isOver, seen.offsets]).toEqual([true, [0, 1, 2, 3, 4].slice(0, end)]);
 });
 
-it('reading up to an end stops at the stable end while others keep committing beyond it', async () => {
+it('a reading of a topic stops at the stable end while other transactions are committed beyond it', async () => {
   const topics = laggingTopics({ progress: 5, dead: 5 });
   const seen = read(topics, { names: ['dead', 'busy'], awaitsDecision: true });
   await topics.stableEndMovesTo(3, 'dead');
@@ -123,7 +123,7 @@ it('reading up to an end stops at the stable end while others keep committing be
   expect(seen.isOver).toBe(true);
 });
 
-it('of records of several producers, those of aborted transactions and markers are not read', async () => {
+it('a reading of a topic leaves out markers and the records of aborted transactions', async () => {
   const abort = { isControlRecord: true, key: Buffer.alloc(4) };
   const kinds = [
     { producerId: '1' },
@@ -145,7 +145,7 @@ it('of records of several producers, those of aborted transactions and markers a
   expect([seen.isOver, seen.offsets]).toEqual([true, [2, 4, 7]]);
 });
 
-it('reading begins at the first record that is left where those before were deleted', async () => {
+it('a reading of a topic begins at its first record if the records before were deleted', async () => {
   const topics = laggingTopics({});
   topics.deleteRecordsBefore(2);
   const seen = read(topics, { to: 4 });
@@ -153,70 +153,68 @@ it('reading begins at the first record that is left where those before were dele
   expect([seen.isOver, seen.offsets]).toEqual([true, [2, 3]]);
 });
 
-describe('a reading', () => {
-  it.each([
-    ['whose connection breaks', new RequestFailure('unanswered')],
-    ['whose leader moves', 'NOT_LEADER_FOR_PARTITION'],
-  ])('%s goes on from where it was', async (_, failure) => {
-    const topics = laggingTopics({});
-    const seen = read(topics, { to: 6 });
-    await topics.stableEndMovesTo(2, 'progress');
-    topics.fails(failure);
-    await topics.stableEndMovesTo(6, 'progress');
-    await vi.advanceTimersByTimeAsync(20_000);
-    topics.fails(null);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect([seen.isOver, seen.error, seen.offsets]).toEqual([true, undefined, [0, 1, 2, 3, 4, 5]]);
-  });
+it.each([
+  ['whose connection breaks', new RequestFailure('unanswered')],
+  ['whose leader moves', 'NOT_LEADER_FOR_PARTITION'],
+])('a reading of a topic %s goes on from where it was', async (_, failure) => {
+  const topics = laggingTopics({});
+  const seen = read(topics, { to: 6 });
+  await topics.stableEndMovesTo(2, 'progress');
+  topics.fails(failure);
+  await topics.stableEndMovesTo(6, 'progress');
+  await vi.advanceTimersByTimeAsync(20_000);
+  topics.fails(null);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([seen.isOver, seen.error, seen.offsets]).toEqual([true, undefined, [0, 1, 2, 3, 4, 5]]);
+});
 
-  it('fails when its leader has not answered for half a minute, however long it read before', async () => {
-    const topics = laggingTopics({});
-    const seen = read(topics, { to: Infinity });
-    await vi.advanceTimersByTimeAsync(50_000);
-    topics.fails(new RequestFailure('unsent'));
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(seen.isOver).toBe(false);
-    await vi.advanceTimersByTimeAsync(20_000);
-    expect(seen.error).toMatchObject({ code: 'KAFKA_UNREACHABLE' });
-  });
+it('a reading of a topic fails when the leader has not answered for half a minute', async () => {
+  const topics = laggingTopics({});
+  const seen = read(topics, { to: Infinity });
+  await vi.advanceTimersByTimeAsync(50_000);
+  topics.fails(new RequestFailure('unsent'));
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(seen.isOver).toBe(false);
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(seen.error).toMatchObject({ code: 'KAFKA_UNREACHABLE' });
+});
 
-  it('without the right to read fails at once, and names the topic', async () => {
-    const topics = laggingTopics({});
-    topics.fails('TOPIC_AUTHORIZATION_FAILED');
-    const seen = read(topics);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(seen.error).toMatchObject({ message: expect.stringContaining('Read on the topic progress') });
-  });
+it('a reading of a topic without the right to read fails at once, and names the topic', async () => {
+  const topics = laggingTopics({});
+  topics.fails('TOPIC_AUTHORIZATION_FAILED');
+  const seen = read(topics);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(seen.error).toMatchObject({ message: expect.stringContaining('Read on the topic progress') });
+});
 
-  it('that is stopped ends when the handler in progress has, and hands on nothing more', async () => {
+it('a reading that is stopped ends when its running handler has ended, and hands nothing more on', async () => {
+  const stop = new AbortController();
+  const handled = Promise.withResolvers<void>();
+  const topics = laggingTopics({});
+  const onMessages = vi.fn<ReadOptions['onMessages']>(() => handled.promise);
+  const stretches = stretchesOf(['dead', 'busy'], 1);
+  const reading = readStretches({ kafka: topics.kafka, stretches, onMessages, signal: stop.signal, sleep });
+  const ended = vi.fn<(error: unknown) => void>();
+  void reading.catch(ended);
+  for (const name of ['dead', 'busy']) await topics.stableEndMovesTo(1, name);
+  stop.abort('stopping');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(ended).not.toHaveBeenCalled();
+  handled.resolve();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(ended).toHaveBeenCalledWith('stopping');
+  expect(onMessages).toHaveBeenCalledOnce();
+});
+
+it('a reading ends with its signal, even while it waits for an answer or pauses between attempts', async () => {
+  for (const failure of [null, new RequestFailure('unsent')]) {
     const stop = new AbortController();
-    const handled = Promise.withResolvers<void>();
     const topics = laggingTopics({});
-    const onMessages = vi.fn<ReadOptions['onMessages']>(() => handled.promise);
-    const stretches = stretchesOf(['dead', 'busy'], 1);
-    const reading = readStretches({ kafka: topics.kafka, stretches, onMessages, signal: stop.signal, sleep });
-    const ended = vi.fn<(error: unknown) => void>();
-    void reading.catch(ended);
-    for (const name of ['dead', 'busy']) await topics.stableEndMovesTo(1, name);
+    topics.fails(failure);
+    const seen = read(topics, { signal: stop.signal });
+    await vi.advanceTimersByTimeAsync(50);
     stop.abort('stopping');
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(ended).not.toHaveBeenCalled();
-    handled.resolve();
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(ended).toHaveBeenCalledWith('stopping');
-    expect(onMessages).toHaveBeenCalledOnce();
-  });
-
-  it('ends with the signal, also while it is not answered and in the pause between two attempts', async () => {
-    for (const failure of [null, new RequestFailure('unsent')]) {
-      const stop = new AbortController();
-      const topics = laggingTopics({});
-      topics.fails(failure);
-      const seen = read(topics, { signal: stop.signal });
-      await vi.advanceTimersByTimeAsync(50);
-      stop.abort('stopping');
-      await vi.advanceTimersByTimeAsync(0);
-      expect(seen.error).toBe('stopping');
-    }
-  });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(seen.error).toBe('stopping');
+  }
 });

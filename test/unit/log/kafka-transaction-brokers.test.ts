@@ -17,7 +17,7 @@ function brokersThatAnswer(answer: object, onThrottled = vi.fn<(ms: number) => v
   return new KafkaTransactionBrokers({ ask } as KafkaConnections, onThrottled);
 }
 
-it('the topic without a right is named, although other partitions come first that were not attempted', async () => {
+it('a refused transaction names the topic without a right, not the partitions not attempted', async () => {
   const errors = [
     { topic: 'p.t.users', partitionErrors: [{ partition: 0, errorCode: 55 }] },
     { topic: 'p.t.results', partitionErrors: [{ partition: 0, errorCode: 29 }] },
@@ -43,14 +43,14 @@ it('each partition of a produce request has its own answer, whatever became of t
   ]);
 });
 
-it('how long the brokers ask a client to wait because of a quota comes with their answer', async () => {
+it('the answer to a batch says how long a quota asks the client to wait', async () => {
   const onThrottled = vi.fn<(ms: number) => void>();
   const brokers = brokersThatAnswer({ topics: [], clientSideThrottleTime: 1_500 }, onThrottled);
   await brokers.produce(1, { producer: PRODUCER, batches: [], timeoutMs: 1 });
   expect(onThrottled).toHaveBeenCalledWith(1_500);
 });
 
-it('batches go over the connection for batches, and what begins and ends transactions over another', async () => {
+it('batches go over the connection for batches, and requests that begin or end transactions do not', async () => {
   const purposes: unknown[] = [];
   const ask = async (...[, , purpose]: Parameters<KafkaConnections['ask']>) => {
     purposes.push(purpose);

@@ -3,7 +3,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import lz4 from 'lz4js';
 import snappy from 'snappyjs';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { FetchedRecord, MAX_DECOMPRESSED_BYTES } from '../../../src/log/wire/fetched-batch.ts';
 import { frame } from './support/frame.ts';
 import { patchKafkaJs } from '../../../src/log/wire/kafkajs-patches.ts';
@@ -132,7 +132,7 @@ const namedFrom = (letter: string) =>
     { maxKeys: 5 },
   );
 
-it('a record batch has headers that records share as if each had its own, and before its own', () => {
+it('a record batch puts headers that records share before the own headers of each record', () => {
   fc.assert(
     fc.property(record, namedFrom('a'), namedFrom('b'), (each, sharedHeaders, headers) => {
       const shared = { ...each, headers, sharedHeaders };
@@ -155,71 +155,64 @@ it('a record batch has no record that is larger than its bound', () => {
   );
 });
 
-describe('a request', () => {
-  beforeEach(() => void vi.spyOn(Date, 'now').mockReturnValue(NOW_MS));
-  afterEach(() => void vi.restoreAllMocks());
+const sentFor = (request: object) => createRequest({ correlationId: 7, clientId: 'rollcall', request });
+const messageOf = ({ key, body, schemaId, headers }: BatchRecord): object => {
+  const value = body === null || schemaId === null ? body : frame(schemaId, body);
+  return { key, value, headers, timestamp: NOW_MS };
+};
+const TOPICS = ['rollcall.north.users', 'rollcall.north.rejects'];
+const TRANSACTIONAL_ID = 'rollcall.north';
+const TIMEOUT_MS = 30_000;
+const sequenceOf = (partition: number) => partition * 3;
 
-  const sentFor = (request: object) => createRequest({ correlationId: 7, clientId: 'rollcall', request });
-  const messageOf = ({ key, body, schemaId, headers }: BatchRecord): object => {
-    const value = body === null || schemaId === null ? body : frame(schemaId, body);
-    return { key, value, headers, timestamp: NOW_MS };
-  };
-  const TOPICS = ['rollcall.north.users', 'rollcall.north.rejects'];
-  const TRANSACTIONAL_ID = 'rollcall.north';
-  const TIMEOUT_MS = 30_000;
-  const sequenceOf = (partition: number) => partition * 3;
-
-  function produceOfKafkaJs(version: number, all: BatchRecord[][]) {
-    const partitions = all.map((some, partition) => ({
-      partition,
-      firstSequence: sequenceOf(partition),
-      messages: some.map(messageOf),
-    }));
-    return (inKafkaJs(`kafkajs/src/protocol/requests/produce/v${version}/request`) as Request)({
-      acks: -1,
-      timeout: TIMEOUT_MS,
-      transactionalId: TRANSACTIONAL_ID,
-      producerId: String(PRODUCER.producerId),
-      producerEpoch: PRODUCER.producerEpoch,
-      topicData: TOPICS.map((topic) => ({ topic, partitions })),
-    });
-  }
-
-  function produce(all: BatchRecord[][]) {
-    const batches = TOPICS.flatMap((topic) =>
-      all.map((some, partition) => {
-        const bytes = batchOf(some).seal({ ...OWNER, firstSequence: sequenceOf(partition) }, NOW_MS);
-        return { topic, partition, bytes };
-      }),
-    );
-    const producer = { ...PRODUCER, transactionalId: TRANSACTIONAL_ID };
-    return encodeProduceRequest({ producer, batches, timeoutMs: TIMEOUT_MS });
-  }
-
-  it.each([3, 5, 7])(
-    'of version %s with batches is byte for byte that of kafkajs with messages',
-    async (version) => {
-      await fc.assert(
-        fc.asyncProperty(fc.array(records(70), { minLength: 1, maxLength: 2 }), async (all) => {
-          const theirs = produceOfKafkaJs(version, all);
-          const ours = { ...theirs, encode: () => Promise.resolve(produce(all)) };
-          const [sent, wanted] = await Promise.all([sentFor(ours), sentFor(theirs)]);
-          expect([sent.size(), sent.buffer.equals(wanted.buffer)]).toEqual([wanted.size(), true]);
-          // kafkajs asks for the bytes to log their number, and again to send them.
-          expect(sent.buffer.buffer).toBe(sent.buffer.buffer);
-          expect(sent.buffer.equals(wanted.buffer)).toBe(true);
-        }),
-        { numRuns: 15 },
-      );
-    },
-  );
-
-  it('has bodies in the Confluent wire format, which do not change with the buffer of the body', () => {
-    const body = Buffer.from('body');
-    const framed = frame(0x01020304, body);
-    body.fill(0);
-    expect(framed.toString('hex')).toBe(`0001020304${Buffer.from('body').toString('hex')}`);
+function produceOfKafkaJs(version: number, all: BatchRecord[][]) {
+  const partitions = all.map((some, partition) => ({
+    partition,
+    firstSequence: sequenceOf(partition),
+    messages: some.map(messageOf),
+  }));
+  return (inKafkaJs(`kafkajs/src/protocol/requests/produce/v${version}/request`) as Request)({
+    acks: -1,
+    timeout: TIMEOUT_MS,
+    transactionalId: TRANSACTIONAL_ID,
+    producerId: String(PRODUCER.producerId),
+    producerEpoch: PRODUCER.producerEpoch,
+    topicData: TOPICS.map((topic) => ({ topic, partitions })),
   });
+}
+
+function produce(all: BatchRecord[][]) {
+  const batches = TOPICS.flatMap((topic) =>
+    all.map((some, partition) => {
+      const bytes = batchOf(some).seal({ ...OWNER, firstSequence: sequenceOf(partition) }, NOW_MS);
+      return { topic, partition, bytes };
+    }),
+  );
+  const producer = { ...PRODUCER, transactionalId: TRANSACTIONAL_ID };
+  return encodeProduceRequest({ producer, batches, timeoutMs: TIMEOUT_MS });
+}
+
+it.each([3, 5, 7])('a produce request of version %s is byte for byte that of kafkajs', async (version) => {
+  using _now = vi.spyOn(Date, 'now').mockReturnValue(NOW_MS);
+  await fc.assert(
+    fc.asyncProperty(fc.array(records(70), { minLength: 1, maxLength: 2 }), async (all) => {
+      const theirs = produceOfKafkaJs(version, all);
+      const ours = { ...theirs, encode: () => Promise.resolve(produce(all)) };
+      const [sent, wanted] = await Promise.all([sentFor(ours), sentFor(theirs)]);
+      expect([sent.size(), sent.buffer.equals(wanted.buffer)]).toEqual([wanted.size(), true]);
+      // kafkajs asks for the bytes to log their number, and again to send them.
+      expect(sent.buffer.buffer).toBe(sent.buffer.buffer);
+      expect(sent.buffer.equals(wanted.buffer)).toBe(true);
+    }),
+    { numRuns: 15 },
+  );
+});
+
+it('a framed body has the Confluent wire format, and does not change with the buffer of the body', () => {
+  const body = Buffer.from('body');
+  const framed = frame(0x01020304, body);
+  body.fill(0);
+  expect(framed.toString('hex')).toBe(`0001020304${Buffer.from('body').toString('hex')}`);
 });
 
 const AT_OFFSET = 0;
@@ -276,41 +269,42 @@ const stored = fc
     return bytes;
   });
 
-describe('a fetched batch', () => {
-  /** What is read of its records. */
-  const plain = ({ records: all }: { records: readonly Message[] }): object[] =>
-    all.map(({ headers, offset, timestamp, key, value, isControlRecord, batchContext }) => {
-      const { producerId, inTransaction } = batchContext;
-      return { headers, offset, timestamp, key, value, isControlRecord, producerId, inTransaction };
-    });
-
-  it('is decoded as kafkajs decodes it, and gives each header by its name', async () => {
-    const batches = fc.array(stored, { minLength: 1, maxLength: 3 });
-    await fc.assert(
-      fc.asyncProperty(batches, fc.nat(40), async (all, cutOff) => {
-        const bytes = Buffer.concat(all);
-        const some = bytes.subarray(0, bytes.length - cutOff);
-        const [ours, theirs] = [new Decoder(some), new Decoder(some)];
-        for (const _ of all) {
-          const expected = await decodeByKafkaJs(theirs).catch((error: Error) => error.name);
-          const decoded = await decodePatched(ours).catch((error: Error) => error.name);
-          if (typeof decoded === 'string' || typeof expected === 'string') {
-            expect(decoded).toEqual(expected);
-            return;
-          }
-          expect(decoded.records.every((each) => each instanceof FetchedRecord)).toBe(true);
-          expect(plain(decoded)).toEqual(plain(expected));
-          for (const each of decoded.records as readonly FetchedRecord[]) {
-            for (const [name, value] of Object.entries(each.headers))
-              if (/^[ -~]*$/.test(name)) expect(each.header(name)).toEqual(value);
-            expect(each.header('no such header')).toBeUndefined();
-          }
-        }
-      }),
-    );
+/** What is read of its records. */
+const plain = ({ records: all }: { records: readonly Message[] }): object[] =>
+  all.map(({ headers, offset, timestamp, key, value, isControlRecord, batchContext }) => {
+    const { producerId, inTransaction } = batchContext;
+    return { headers, offset, timestamp, key, value, isControlRecord, producerId, inTransaction };
   });
 
-  it.each(CODECS)('compressed with %s is decoded as one that is not', async (_, codec, compress) => {
+it('a fetched batch is decoded as kafkajs decodes it, and gives each header by its name', async () => {
+  const batches = fc.array(stored, { minLength: 1, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(batches, fc.nat(40), async (all, cutOff) => {
+      const bytes = Buffer.concat(all);
+      const some = bytes.subarray(0, bytes.length - cutOff);
+      const [ours, theirs] = [new Decoder(some), new Decoder(some)];
+      for (const _ of all) {
+        const expected = await decodeByKafkaJs(theirs).catch((error: Error) => error.name);
+        const decoded = await decodePatched(ours).catch((error: Error) => error.name);
+        if (typeof decoded === 'string' || typeof expected === 'string') {
+          expect(decoded).toEqual(expected);
+          return;
+        }
+        expect(decoded.records.every((each) => each instanceof FetchedRecord)).toBe(true);
+        expect(plain(decoded)).toEqual(plain(expected));
+        for (const each of decoded.records as readonly FetchedRecord[]) {
+          for (const [name, value] of Object.entries(each.headers))
+            if (/^[ -~]*$/.test(name)) expect(each.header(name)).toEqual(value);
+          expect(each.header('no such header')).toBeUndefined();
+        }
+      }
+    }),
+  );
+});
+
+it.each(CODECS)(
+  'a fetched batch compressed with %s is decoded like any other',
+  async (_, codec, compress) => {
     await fc.assert(
       fc.asyncProperty(stored, async (bytes) => {
         const decoded = await decodePatched(new Decoder(compressed(bytes, codec, compress)));
@@ -318,37 +312,37 @@ describe('a fetched batch', () => {
       }),
       { numRuns: 40 },
     );
-  });
+  },
+);
 
-  it.each(CODECS)('that %s would make longer than 100 MiB is unreadable', async (_, codec, compress) => {
-    const one = batchOf([{ key: 'k', body: null, schemaId: null, headers: {} }]).seal(OWNER, 0);
-    const long = Buffer.concat([one, Buffer.alloc(MAX_DECOMPRESSED_BYTES)]);
-    const decoded = await decodePatched(new Decoder(compressed(long, codec, compress)));
-    expect(decoded.records).toMatchObject([{ isControlRecord: true, batchContext: { isUnreadable: true } }]);
-  });
+it.each(CODECS)('a batch that %s makes longer than 100 MiB is unreadable', async (_, codec, compress) => {
+  const one = batchOf([{ key: 'k', body: null, schemaId: null, headers: {} }]).seal(OWNER, 0);
+  const long = Buffer.concat([one, Buffer.alloc(MAX_DECOMPRESSED_BYTES)]);
+  const decoded = await decodePatched(new Decoder(compressed(long, codec, compress)));
+  expect(decoded.records).toMatchObject([{ isControlRecord: true, batchContext: { isUnreadable: true } }]);
+});
 
-  /** A batch at offset 10, of which compaction has left the first records. */
-  function thinnedOut(left: number, lastDelta: number, offset = 10n): Buffer {
-    const key = { key: 'k', body: null, schemaId: null, headers: {} };
-    const bytes = Buffer.from(batchOf(Array.from({ length: left }, () => key)).seal(OWNER, 0));
-    bytes.writeBigInt64BE(offset, AT_OFFSET);
-    bytes.writeInt32BE(lastDelta, AT_LAST_DELTA);
-    return bytes;
-  }
+/** A batch at offset 10, of which compaction has left the first records. */
+function thinnedOut(left: number, lastDelta: number, offset = 10n): Buffer {
+  const key = { key: 'k', body: null, schemaId: null, headers: {} };
+  const bytes = Buffer.from(batchOf(Array.from({ length: left }, () => key)).seal(OWNER, 0));
+  bytes.writeBigInt64BE(offset, AT_OFFSET);
+  bytes.writeInt32BE(lastDelta, AT_LAST_DELTA);
+  return bytes;
+}
 
-  it.each([
-    ['without any record is passed, and not fetched again', [thinnedOut(0, 4)], [], '14'],
-    ['without its last records is passed in one step', [thinnedOut(2, 4)], ['10', '11'], '14'],
-    ['that is empty lets the next one be read', [thinnedOut(0, 4), thinnedOut(1, 0, 15n)], ['15'], '15'],
-    ['that is complete stays as it is', [thinnedOut(2, 1)], ['10', '11'], '11'],
-  ])('%s', async (_, batches, offsets, last) => {
-    const size = Buffer.alloc(4);
-    size.writeInt32BE(Buffer.concat(batches).length);
-    const messages = await decodeMessages(new Decoder(Buffer.concat([size, ...batches])));
-    const batch = new Batch('topic', '10', { partition: 0, highWatermark: '100', messages });
-    expect(batch.isEmptyDueToFiltering()).toBe(offsets.length === 0);
-    expect(batch.messages.map(({ offset }) => offset)).toEqual(offsets);
-    expect(batch.messages.some(({ isControlRecord }) => isControlRecord)).toBe(false);
-    expect(batch.lastOffset()).toBe(last);
-  });
+it.each([
+  ['without any record is passed, and not fetched again', [thinnedOut(0, 4)], [], '14'],
+  ['without its last records is passed in one step', [thinnedOut(2, 4)], ['10', '11'], '14'],
+  ['that is empty lets the next one be read', [thinnedOut(0, 4), thinnedOut(1, 0, 15n)], ['15'], '15'],
+  ['that is complete stays as it is', [thinnedOut(2, 1)], ['10', '11'], '11'],
+])('a fetched batch %s', async (_, batches, offsets, last) => {
+  const size = Buffer.alloc(4);
+  size.writeInt32BE(Buffer.concat(batches).length);
+  const messages = await decodeMessages(new Decoder(Buffer.concat([size, ...batches])));
+  const batch = new Batch('topic', '10', { partition: 0, highWatermark: '100', messages });
+  expect(batch.isEmptyDueToFiltering()).toBe(offsets.length === 0);
+  expect(batch.messages.map(({ offset }) => offset)).toEqual(offsets);
+  expect(batch.messages.some(({ isControlRecord }) => isControlRecord)).toBe(false);
+  expect(batch.lastOffset()).toBe(last);
 });

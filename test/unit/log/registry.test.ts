@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
 import { frame } from './support/frame.ts';
 import { createRegistryInspection } from '../../../src/log/registry/inspect-registry.ts';
@@ -10,11 +10,6 @@ import { sendJson, serve } from '../hub/support/scripted-hub.ts';
 const PROGRESS = schemaOf('progress');
 const ORGS = schemaOf('orgs');
 const ASK_AGAIN_AFTER_MS = 30_001;
-
-const open: AsyncDisposable[] = [];
-afterEach(async () => {
-  for (const server of open.splice(0)) await server[Symbol.asyncDispose]();
-});
 
 /** Starts a registry that can be made to lie. */
 async function startRegistry() {
@@ -64,7 +59,7 @@ async function startRegistry() {
       response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy());
     else sendJson(response, status === undefined ? answer : null, { status: status ?? known });
   });
-  open.push(server);
+  onTestFinished(() => server[Symbol.asyncDispose]());
   const clock = { nowMs: 0 };
   const registry = new Registry({ url: server.origin }, () => clock.nowMs);
   const register = (subject: string, schema: object = ORGS) =>
@@ -81,70 +76,65 @@ const RECORD = frame(7, BODY);
 const refused = { code: 'REGISTRY_REFUSED' };
 const says = (text: string): string => expect.stringContaining(text) as string;
 
-describe('registering', () => {
-  it('many subjects of one schema costs two requests each, and one more', async () => {
-    const { registry, register, requests } = await startRegistry();
-    const subjects = Array.from({ length: 10 }, (_, tenant) => `t${tenant}.orgs`);
-    for (const subject of subjects) expect(await register(subject)).toBe(1);
-    // A level before the schema, so that the registry compares it.
-    const first = [
-      'GET /config/p.t0.orgs-value',
-      'PUT /config/p.t0.orgs-value',
-      'POST /subjects/p.t0.orgs-value/versions',
-    ];
-    expect(requests.splice(0).slice(0, 3)).toEqual(first);
-    for (const subject of subjects) expect(await register(subject)).toBe(1);
-    expect(requests.splice(0)).toEqual(
-      subjects.flatMap((each) => [`GET /config/p.${each}-value`, `POST /subjects/p.${each}-value/versions`]),
-    );
-    await registry.ping();
-    expect(requests).toEqual(['GET /subjects', 'GET /schemas/ids/1']);
-  });
-
-  it('takes an id that the registry once did not know, or gave another schema', async () => {
-    const { registry, register, trouble } = await startRegistry();
-    trouble.underIds.set(2, JSON.stringify(PROGRESS));
-    for (const id of [1, 2]) await registry.decode(frame(id, BODY)).catch(() => undefined);
-    trouble.underIds.clear();
-    expect([await register('orgs'), await register('users', PROGRESS)]).toEqual([1, 2]);
-  });
-
-  it('any number of subjects at a time uses a few connections', async () => {
-    const { register, mostAtOnce } = await startRegistry();
-    await Promise.all(Array.from({ length: 60 }, (_, tenant) => register(`t${tenant}.orgs`)));
-    expect(mostAtOnce()).toBeLessThanOrEqual(8);
-  });
-
-  it('is refused while the registry returns the id of another schema or of none', async () => {
-    const { register, trouble } = await startRegistry();
-    trouble.wrongIdFor = 'p.t.orgs-value';
-    await expect(register('t.orgs')).rejects.toMatchObject(refused);
-    await register('t.progress', PROGRESS);
-    const message = says('returned id 2 for the schema of p.t.orgs-value');
-    await expect(register('t.orgs')).rejects.toMatchObject({ ...refused, message });
-    trouble.wrongIdFor = '';
-    expect(await register('t.orgs')).toBe(1);
-  });
-
-  it.each([
-    ['a transient failure', { statuses: [503, 500] }, { statuses: [503, 503, 503] }, 'answer'],
-    ['an answer that is cut off', { cutOff: 2 }, { cutOff: 3 }, 'is unreachable'],
-  ])(
-    'is tried again after %s, and the registry is unreachable in the end',
-    async (_, passing, lasting, message) => {
-      const { register, trouble } = await startRegistry();
-      Object.assign(trouble, passing);
-      expect(await register('t.orgs')).toBe(1);
-      Object.assign(trouble, lasting);
-      await expect(register('t.orgs')).rejects.toMatchObject({
-        code: 'REGISTRY_UNREACHABLE',
-        message: says(message),
-      });
-    },
+it('registering many subjects of one schema costs two requests for each, and one more', async () => {
+  const { registry, register, requests } = await startRegistry();
+  const subjects = Array.from({ length: 10 }, (_, tenant) => `t${tenant}.orgs`);
+  for (const subject of subjects) expect(await register(subject)).toBe(1);
+  // A level before the schema, so that the registry compares it.
+  const first = [
+    'GET /config/p.t0.orgs-value',
+    'PUT /config/p.t0.orgs-value',
+    'POST /subjects/p.t0.orgs-value/versions',
+  ];
+  expect(requests.splice(0).slice(0, 3)).toEqual(first);
+  for (const subject of subjects) expect(await register(subject)).toBe(1);
+  expect(requests.splice(0)).toEqual(
+    subjects.flatMap((each) => [`GET /config/p.${each}-value`, `POST /subjects/p.${each}-value/versions`]),
   );
+  await registry.ping();
+  expect(requests).toEqual(['GET /subjects', 'GET /schemas/ids/1']);
 });
 
-it('a read-only registry gives the id of a known schema, and is named where one must be registered', async () => {
+it('registering a schema takes an id that the registry once did not know, or gave another schema', async () => {
+  const { registry, register, trouble } = await startRegistry();
+  trouble.underIds.set(2, JSON.stringify(PROGRESS));
+  for (const id of [1, 2]) await registry.decode(frame(id, BODY)).catch(() => undefined);
+  trouble.underIds.clear();
+  expect([await register('orgs'), await register('users', PROGRESS)]).toEqual([1, 2]);
+});
+
+it('registering any number of subjects at a time uses a few connections', async () => {
+  const { register, mostAtOnce } = await startRegistry();
+  await Promise.all(Array.from({ length: 60 }, (_, tenant) => register(`t${tenant}.orgs`)));
+  expect(mostAtOnce()).toBeLessThanOrEqual(8);
+});
+
+it('registering a schema is refused while the registry returns the id of another schema or of none', async () => {
+  const { register, trouble } = await startRegistry();
+  trouble.wrongIdFor = 'p.t.orgs-value';
+  await expect(register('t.orgs')).rejects.toMatchObject(refused);
+  await register('t.progress', PROGRESS);
+  const message = says('returned id 2 for the schema of p.t.orgs-value');
+  await expect(register('t.orgs')).rejects.toMatchObject({ ...refused, message });
+  trouble.wrongIdFor = '';
+  expect(await register('t.orgs')).toBe(1);
+});
+
+it.each([
+  ['a transient failure', { statuses: [503, 500] }, { statuses: [503, 503, 503] }, 'answer'],
+  ['an answer that is cut off', { cutOff: 2 }, { cutOff: 3 }, 'is unreachable'],
+])('registering a schema is tried a few times after %s, then fails', async (_, passing, lasting, message) => {
+  const { register, trouble } = await startRegistry();
+  Object.assign(trouble, passing);
+  expect(await register('t.orgs')).toBe(1);
+  Object.assign(trouble, lasting);
+  await expect(register('t.orgs')).rejects.toMatchObject({
+    code: 'REGISTRY_UNREACHABLE',
+    message: says(message),
+  });
+});
+
+it('a read-only registry gives the id of a known schema, and is named if a schema is not known', async () => {
   const { registry, register, trouble, url } = await startRegistry();
   await register('t.orgs');
   const inspection = createRegistryInspection({ url });
@@ -170,9 +160,9 @@ it('a read-only registry gives the id of a known schema, and is named where one 
 });
 
 it.each([
-  ['none', { lostIds: new Set([1]) }],
-  ['another', { underIds: new Map([[1, JSON.stringify(PROGRESS)]]) }],
-])('a schema in use whose id has %s is lost by name until it is registered again', async (_, loss) => {
+  ['no schema', { lostIds: new Set([1]) }],
+  ['another schema', { underIds: new Map([[1, JSON.stringify(PROGRESS)]]) }],
+])('a schema in use whose id has %s is reported as lost until it is registered again', async (_, loss) => {
   const { registry, register, trouble } = await startRegistry();
   await register('t.orgs');
   await register('t.progress', PROGRESS);
@@ -187,7 +177,7 @@ it.each([
   await registry.ping();
 });
 
-it('ids given out in another order stay lost for a tenant until it registers its schemas again', async () => {
+it('schema ids in another order stay lost for a tenant until it registers its schemas again', async () => {
   const { registry, register, trouble } = await startRegistry();
   for (const tenant of ['first', 'second']) {
     await register(`${tenant}.orgs`);
@@ -212,21 +202,18 @@ it.each([
   ['that the registry does not know', undefined, undefined],
   ['of no schema', 'no JSON', undefined],
   ['of a schema that is not Avro', JSON.stringify(PROGRESS), 'JSON'],
-])(
-  'a record under an id %s is decoded with the schema of its topic, by one request',
-  async (_, under, schemaType) => {
-    const { registry, requests, trouble } = await startRegistry();
-    if (under !== undefined) trouble.underIds.set(7, under);
-    trouble.schemaType = schemaType;
-    await expect(registry.decode(RECORD)).rejects.toMatchObject({
-      ...refused,
-      message: says(schemaType === undefined ? 'schema' : 'has no Avro schema with the id'),
-    });
-    for (let record = 0; record < 5; record += 1)
-      expect(await registry.decode(RECORD, ['progress'])).toMatchObject(OWNER);
-    expect(requests).toEqual(['GET /schemas/ids/7']);
-  },
-);
+])('a record under an id %s is decoded with the schema of its topic', async (_, under, schemaType) => {
+  const { registry, requests, trouble } = await startRegistry();
+  if (under !== undefined) trouble.underIds.set(7, under);
+  trouble.schemaType = schemaType;
+  await expect(registry.decode(RECORD)).rejects.toMatchObject({
+    ...refused,
+    message: says(schemaType === undefined ? 'schema' : 'has no Avro schema with the id'),
+  });
+  for (let record = 0; record < 5; record += 1)
+    expect(await registry.decode(RECORD, ['progress'])).toMatchObject(OWNER);
+  expect(requests).toEqual(['GET /schemas/ids/7']);
+});
 
 it('a record that neither its id nor its topic can decode is refused without its content', async () => {
   const { registry } = await startRegistry();
@@ -235,7 +222,7 @@ it('a record that neither its id nor its topic can decode is refused without its
   expect(failure).not.toContain('Kari');
 });
 
-it('a record can be decoded if its schema is unknown here and holds a known one', async () => {
+it('a record is decoded with a schema that is unknown here, but that extends a known schema', async () => {
   const { registry, register, trouble } = await startRegistry();
   await register('absence-versions', schemaOf('absence-versions'));
   const changes = schemaOf('absence-changes');
@@ -244,7 +231,7 @@ it('a record can be decoded if its schema is unknown here and holds a known one'
   expect(await registry.knows(7, 'absence-changes')).toBe(true);
 });
 
-it('a record whose schema did not fit is decoded with another one that is requested later', async () => {
+it('a record whose schema did not fit is decoded with the schema that is requested later', async () => {
   const { registry, clock, trouble } = await startRegistry();
   trouble.underIds.set(7, JSON.stringify(ORGS));
   await expect(registry.decode(RECORD)).rejects.toMatchObject(refused);

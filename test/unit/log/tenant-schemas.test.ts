@@ -23,7 +23,7 @@ it('a tenant publishes nothing while one of its schemas is lost, and the error n
   expect([schemas.has('users'), schemas.has('orgs')]).toEqual([false, true]);
 });
 
-it('the schemas of a tenant remember the ids that the registry has lost, and no ids in use', async () => {
+it('the progress of a tenant remembers schema ids that the registry has lost, and no ids in use', async () => {
   const schemas = schemasWith({ unknown: [7, 8] });
   const lostOf = async (...schemaIds: number[]) =>
     lostSchemaIds(await schemas.noteLost({ ...loaded('users', 0), schemaIds }));

@@ -40,7 +40,7 @@ it('offsets are asked for again while a broker is away or a leader moves', async
   );
 });
 
-it('the topic without the right to describe it is named', async () => {
+it('an error about offsets names the topic that the user has no right to describe', async () => {
   await expect(fetchOffsets(topicsAfter(['TOPIC_AUTHORIZATION_FAILED']), ['p.t.users'])).rejects.toThrow(
     'Kafka denies this user Describe on the topic p.t.users',
   );
@@ -54,12 +54,12 @@ it('a missing topic fails the question for offsets, and is named', async () => {
   });
 });
 
-it('a missing topic is left out where a reader takes it for empty', async () => {
+it('a missing topic is left out of the offsets if the reader takes it for empty', async () => {
   const ranges = await fetchOffsets(topicsAfter([], ['p.t.users']), ['p.t.users', 'p.t.orgs'], 'skipped');
   expect([...ranges.keys()]).toEqual(['p.t.users']);
 });
 
-it('offsets of a topic that a leader does not know yet are asked for again only if it is new', async () => {
+it('offsets of a topic that its leader does not know are asked for again only if the topic is new', async () => {
   const unknown = (): ReturnType<typeof topicsAfter> => topicsAfter(['UNKNOWN_TOPIC_OR_PARTITION']);
   await expect(fetchOffsets(unknown(), ['p.t.users'])).rejects.toMatchObject({ code: 'KAFKA_TOPIC_MISSING' });
   expect((await fetchOffsets(unknown(), ['p.t.users'], 'awaited')).get('p.t.users')).toEqual(RANGE);

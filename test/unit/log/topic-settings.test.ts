@@ -35,13 +35,13 @@ it.each([
   ['segment.ms', String(DAY_MS + 1), false],
   ['max.compaction.lag.ms', '9223372036854775807', false],
   ['segment.ms', undefined, false],
-])('whether %s of %s satisfies the contract: %s', (name, actual, satisfied) => {
+])('whether the setting %s of a topic with the value %s fits the contract: %s', (name, actual, satisfied) => {
   const setting = topicSettings('users').find((each) => each.name === name);
   if (setting === undefined) throw new Error(`no setting ${name}`);
   expect(settingSatisfied(setting, actual)).toBe(satisfied);
 });
 
-it('a topic that not all brokers know yet is compared when they do', async () => {
+it('a topic that not all brokers know yet is compared once they know it', async () => {
   const name = 'p.north.users';
   const topics = [{ name, tenantId: 'north', suffix: 'users', partitions: 1, replicationFactor: 3 }] as const;
   const configEntries = topicSettings('users').map((each) => ({

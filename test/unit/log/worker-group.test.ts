@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { RequestFor } from '../../../src/log/wire/kafka-broker.ts';
 import { WorkerGroup } from '../../../src/log/worker-group.ts';
 import { askedFor } from './support/asked-for.ts';
@@ -130,196 +130,192 @@ it('a new cluster has half a minute to set up its first group before a worker re
   expect(events).toContain('trouble: KAFKA_UNREACHABLE');
 });
 
-describe('the lease of a worker', () => {
-  it('is over once in an outage, and resumes without a join after a heartbeat', async () => {
-    const { coordinator, coordinatorOf, events } = await joinedWorker();
-    coordinator.heartbeat.mockRejectedValue(refused('NOT_COORDINATOR_FOR_GROUP'));
-    await vi.advanceTimersByTimeAsync(8_000);
-    expect(events).toEqual([JOINED]);
-    await vi.advanceTimersByTimeAsync(3 * SESSION_MS);
-    expect(events.slice(0, 3)).toEqual([JOINED, LOST, 'trouble: KAFKA_UNREACHABLE']);
-    expect(events.filter((each) => each === LOST)).toHaveLength(1);
-    coordinator.heartbeat.mockResolvedValue();
-    await vi.advanceTimersByTimeAsync(2_500);
-    expect(events.at(-1)).toBe(RESUMED);
-    expect(coordinator.joinGroup).toHaveBeenCalledOnce();
-    expect(coordinatorOf.mock.calls.length).toBeGreaterThan(2);
-  });
-
-  it('lasts two sessions from the last answer while the others rejoin', async () => {
-    const { coordinator, events, claims } = await joinedWorker();
-    coordinator.heartbeat.mockRejectedValueOnce(refused('REBALANCE_IN_PROGRESS'));
-    coordinator.joinGroup.mockRejectedValue(refused('GROUP_COORDINATOR_NOT_AVAILABLE'));
-    // The first heartbeat is sent after two seconds.
-    await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS - 1);
-    expect(events).toEqual([JOINED]);
-    expect(claims().at(-1)).toEqual(['me', ['t0', 't1']]);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(events).toEqual([JOINED, LOST]);
-    await vi.advanceTimersByTimeAsync(3_000);
-    expect(claims().at(-1)).toEqual(['me', []]);
-  });
-
-  it('is not renewed by answers that come when it would be over again', async () => {
-    const { coordinator, events } = await joinedWorker();
-    coordinator.heartbeat.mockImplementation(() => new Promise((resolve) => setTimeout(resolve, 9_000)));
-    await vi.advanceTimersByTimeAsync(4 * SESSION_MS);
-    expect(events).toEqual([JOINED, LOST]);
-    coordinator.heartbeat.mockResolvedValue();
-    await vi.advanceTimersByTimeAsync(9_000);
-    expect(events).toEqual([JOINED, LOST, RESUMED]);
-  });
-
-  it('that a rebalance made longer is over in its usual time once the rebalance is', async () => {
-    const { coordinator, events } = await joinedWorker();
-    const joining = Promise.withResolvers<Joined>();
-    const rebalance = refused('REBALANCE_IN_PROGRESS');
-    coordinator.heartbeat.mockRejectedValueOnce(rebalance).mockRejectedValueOnce(rebalance);
-    coordinator.heartbeat.mockResolvedValueOnce().mockRejectedValue(refused('NOT_COORDINATOR_FOR_GROUP'));
-    coordinator.joinGroup.mockReturnValueOnce(joining.promise);
-    await vi.advanceTimersByTimeAsync(0.9 * SESSION_MS);
-    joining.resolve(AGAIN);
-    await vi.advanceTimersByTimeAsync(SESSION_MS);
-    expect(events).toEqual([JOINED, JOINED, LOST, 'trouble: KAFKA_UNREACHABLE']);
-  });
-
-  it('is renewed five times a session', async () => {
-    const { coordinator } = worker(6_000);
-    await vi.advanceTimersByTimeAsync(6_000);
-    expect(coordinator.heartbeat).toHaveBeenCalledTimes(1 + 5);
-  });
-
-  it('of one that was alone is over, too, once another one joins and it cannot', async () => {
-    const { coordinator, events, leads } = worker();
-    leads(member('me'));
-    coordinator.heartbeat.mockResolvedValueOnce().mockRejectedValueOnce(refused('REBALANCE_IN_PROGRESS'));
-    coordinator.joinGroup.mockRejectedValue(refused('GROUP_COORDINATOR_NOT_AVAILABLE'));
-    await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS);
-    expect(events).toEqual([JOINED, LOST]);
-  });
+it('the lease of a worker ends once in an outage, and resumes by a heartbeat, without a join', async () => {
+  const { coordinator, coordinatorOf, events } = await joinedWorker();
+  coordinator.heartbeat.mockRejectedValue(refused('NOT_COORDINATOR_FOR_GROUP'));
+  await vi.advanceTimersByTimeAsync(8_000);
+  expect(events).toEqual([JOINED]);
+  await vi.advanceTimersByTimeAsync(3 * SESSION_MS);
+  expect(events.slice(0, 3)).toEqual([JOINED, LOST, 'trouble: KAFKA_UNREACHABLE']);
+  expect(events.filter((each) => each === LOST)).toHaveLength(1);
+  coordinator.heartbeat.mockResolvedValue();
+  await vi.advanceTimersByTimeAsync(2_500);
+  expect(events.at(-1)).toBe(RESUMED);
+  expect(coordinator.joinGroup).toHaveBeenCalledOnce();
+  expect(coordinatorOf.mock.calls.length).toBeGreaterThan(2);
 });
 
-describe('a worker', () => {
-  it('that the coordinator does not know any more stops its tenants, and joins as a new member', async () => {
-    const { coordinator, events, claims } = await joinedWorker();
-    coordinator.heartbeat.mockRejectedValueOnce(refused('UNKNOWN_MEMBER_ID'));
-    await vi.advanceTimersByTimeAsync(2_100);
-    expect(events).toEqual([JOINED, LOST, JOINED]);
-    expect(claims().flat(2)).toEqual(['', '']);
-  });
+it('the lease of a worker lasts two sessions from the last answer while other workers rejoin', async () => {
+  const { coordinator, events, claims } = await joinedWorker();
+  coordinator.heartbeat.mockRejectedValueOnce(refused('REBALANCE_IN_PROGRESS'));
+  coordinator.joinGroup.mockRejectedValue(refused('GROUP_COORDINATOR_NOT_AVAILABLE'));
+  // The first heartbeat is sent after two seconds.
+  await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS - 1);
+  expect(events).toEqual([JOINED]);
+  expect(claims().at(-1)).toEqual(['me', ['t0', 't1']]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(events).toEqual([JOINED, LOST]);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(claims().at(-1)).toEqual(['me', []]);
+});
 
-  it('without the right to the group says so, and joins once it is granted', async () => {
-    const { coordinatorOf, events } = worker();
-    coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
-    await vi.advanceTimersByTimeAsync(5_000);
-    expect(new Set(events)).toEqual(new Set(['trouble: KAFKA_REFUSED']));
-    coordinatorOf.mockResolvedValue(1);
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect(events.at(-1)).toBe(JOINED);
-  });
+it('the lease of a worker is not renewed by an answer that takes as long as the lease', async () => {
+  const { coordinator, events } = await joinedWorker();
+  coordinator.heartbeat.mockImplementation(() => new Promise((resolve) => setTimeout(resolve, 9_000)));
+  await vi.advanceTimersByTimeAsync(4 * SESSION_MS);
+  expect(events).toEqual([JOINED, LOST]);
+  coordinator.heartbeat.mockResolvedValue();
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(events).toEqual([JOINED, LOST, RESUMED]);
+});
 
-  it('that loses the right to the group stops after its session, and says which right', async () => {
-    const { coordinator, coordinatorOf, events } = await joinedWorker();
-    coordinator.heartbeat.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
-    coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
-    await vi.advanceTimersByTimeAsync(2 * SESSION_MS);
-    expect([...new Set(events)]).toEqual([
-      JOINED,
-      'kept: KAFKA_REFUSED',
-      'lost: KAFKA_REFUSED',
-      'trouble: KAFKA_REFUSED',
-    ]);
-  });
+it('a lease that a rebalance has prolonged lasts as long as usual once the rebalance is over', async () => {
+  const { coordinator, events } = await joinedWorker();
+  const joining = Promise.withResolvers<Joined>();
+  const rebalance = refused('REBALANCE_IN_PROGRESS');
+  coordinator.heartbeat.mockRejectedValueOnce(rebalance).mockRejectedValueOnce(rebalance);
+  coordinator.heartbeat.mockResolvedValueOnce().mockRejectedValue(refused('NOT_COORDINATOR_FOR_GROUP'));
+  coordinator.joinGroup.mockReturnValueOnce(joining.promise);
+  await vi.advanceTimersByTimeAsync(0.9 * SESSION_MS);
+  joining.resolve(AGAIN);
+  await vi.advanceTimersByTimeAsync(SESSION_MS);
+  expect(events).toEqual([JOINED, JOINED, LOST, 'trouble: KAFKA_UNREACHABLE']);
+});
 
-  it('that is alone keeps its tenants without the right to the group, and says so', async () => {
-    const { coordinator, coordinatorOf, events, leads } = worker();
-    leads(member('me'));
-    await vi.advanceTimersByTimeAsync(0);
-    const found = coordinatorOf.getMockImplementation();
-    coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
-    coordinator.heartbeat.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
-    await vi.advanceTimersByTimeAsync(3 * SESSION_MS);
-    expect([...new Set(events)]).toEqual([JOINED, 'kept: KAFKA_REFUSED']);
-    coordinatorOf.mockImplementation(found ?? never);
-    coordinator.heartbeat.mockResolvedValue();
-    await vi.advanceTimersByTimeAsync(SESSION_MS);
-    expect(events.slice(events.lastIndexOf('kept: KAFKA_REFUSED') + 1)).toEqual([RESUMED]);
-  });
+it('the lease of a worker is renewed five times in a session', async () => {
+  const { coordinator } = worker(6_000);
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect(coordinator.heartbeat).toHaveBeenCalledTimes(1 + 5);
+});
 
-  it('that ends during its first join leaves under the id that the join brings', async () => {
-    const { coordinator, group } = worker();
-    const joining = Promise.withResolvers<Joined>();
-    coordinator.joinGroup.mockReturnValue(joining.promise);
-    await vi.advanceTimersByTimeAsync(0);
-    const left = group.leave();
-    joining.resolve(AGAIN);
-    await left;
-    expect(coordinator.leaveGroup).toHaveBeenCalledWith({ groupId: 'p.workers', memberId: 'me' });
-  });
+it('the lease of a worker that was alone ends if it cannot join again when another worker joins', async () => {
+  const { coordinator, events, leads } = worker();
+  leads(member('me'));
+  coordinator.heartbeat.mockResolvedValueOnce().mockRejectedValueOnce(refused('REBALANCE_IN_PROGRESS'));
+  coordinator.joinGroup.mockRejectedValue(refused('GROUP_COORDINATOR_NOT_AVAILABLE'));
+  await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS);
+  expect(events).toEqual([JOINED, LOST]);
+});
 
-  it('leaves within three seconds where the broker hangs', async () => {
-    const { coordinator, group } = await joinedWorker();
-    coordinator.leaveGroup.mockImplementation(never);
-    const left = vi.fn<() => void>();
-    void group.leave().then(left);
-    await vi.advanceTimersByTimeAsync(3_000);
-    expect(left).toHaveBeenCalledOnce();
-    expect(coordinator.leaveGroup).toHaveBeenCalledWith({ groupId: 'p.workers', memberId: 'me' });
-  });
+it('a worker that the coordinator no longer knows stops its tenants, and joins as a new member', async () => {
+  const { coordinator, events, claims } = await joinedWorker();
+  coordinator.heartbeat.mockRejectedValueOnce(refused('UNKNOWN_MEMBER_ID'));
+  await vi.advanceTimersByTimeAsync(2_100);
+  expect(events).toEqual([JOINED, LOST, JOINED]);
+  expect(claims().flat(2)).toEqual(['', '']);
+});
 
-  it('whose configuration has changed joins again at once, and keeps its tenants meanwhile', async () => {
-    const { coordinator, events, group, configured, metadata } = await joinedWorker();
-    configured.splice(0, 3, 't1', 't2', 't3');
-    const joining = Promise.withResolvers<Joined>();
-    coordinator.joinGroup.mockReturnValueOnce(joining.promise);
+it('a worker without the right to its group says so, and joins once the right is granted', async () => {
+  const { coordinatorOf, events } = worker();
+  coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(new Set(events)).toEqual(new Set(['trouble: KAFKA_REFUSED']));
+  coordinatorOf.mockResolvedValue(1);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(events.at(-1)).toBe(JOINED);
+});
+
+it('a worker that loses the right to its group stops its tenants after its session, and says why', async () => {
+  const { coordinator, coordinatorOf, events } = await joinedWorker();
+  coordinator.heartbeat.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+  coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+  await vi.advanceTimersByTimeAsync(2 * SESSION_MS);
+  expect([...new Set(events)]).toEqual([
+    JOINED,
+    'kept: KAFKA_REFUSED',
+    'lost: KAFKA_REFUSED',
+    'trouble: KAFKA_REFUSED',
+  ]);
+});
+
+it('a worker that is alone keeps its tenants without the right to its group, and says so', async () => {
+  const { coordinator, coordinatorOf, events, leads } = worker();
+  leads(member('me'));
+  await vi.advanceTimersByTimeAsync(0);
+  const found = coordinatorOf.getMockImplementation();
+  coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+  coordinator.heartbeat.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+  await vi.advanceTimersByTimeAsync(3 * SESSION_MS);
+  expect([...new Set(events)]).toEqual([JOINED, 'kept: KAFKA_REFUSED']);
+  coordinatorOf.mockImplementation(found ?? never);
+  coordinator.heartbeat.mockResolvedValue();
+  await vi.advanceTimersByTimeAsync(SESSION_MS);
+  expect(events.slice(events.lastIndexOf('kept: KAFKA_REFUSED') + 1)).toEqual([RESUMED]);
+});
+
+it('a worker that ends during its first join leaves under the id that the join brings', async () => {
+  const { coordinator, group } = worker();
+  const joining = Promise.withResolvers<Joined>();
+  coordinator.joinGroup.mockReturnValue(joining.promise);
+  await vi.advanceTimersByTimeAsync(0);
+  const left = group.leave();
+  joining.resolve(AGAIN);
+  await left;
+  expect(coordinator.leaveGroup).toHaveBeenCalledWith({ groupId: 'p.workers', memberId: 'me' });
+});
+
+it('a worker leaves its group within three seconds even if the broker hangs', async () => {
+  const { coordinator, group } = await joinedWorker();
+  coordinator.leaveGroup.mockImplementation(never);
+  const left = vi.fn<() => void>();
+  void group.leave().then(left);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(left).toHaveBeenCalledOnce();
+  expect(coordinator.leaveGroup).toHaveBeenCalledWith({ groupId: 'p.workers', memberId: 'me' });
+});
+
+it('a worker whose configuration has changed joins again at once, and keeps its tenants meanwhile', async () => {
+  const { coordinator, events, group, configured, metadata } = await joinedWorker();
+  configured.splice(0, 3, 't1', 't2', 't3');
+  const joining = Promise.withResolvers<Joined>();
+  coordinator.joinGroup.mockReturnValueOnce(joining.promise);
+  group.rejoin();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(metadata().at(-1)).toEqual({
+    memberId: 'me',
+    holds: ['t0', 't1'],
+    knows: ['t1', 't2', 't3'],
+    revision: 'one',
+  });
+  // The others may wait a session for one that is gone.
+  await vi.advanceTimersByTimeAsync(SESSION_MS);
+  expect(events).toEqual([JOINED]);
+  joining.resolve(AGAIN);
+  await vi.advanceTimersByTimeAsync(SESSION_MS);
+  // What it does not know any more it does not begin, no matter who assigned it.
+  expect(events).toEqual([JOINED, 't1, moved t1']);
+  expect(coordinator.joinGroup).toHaveBeenCalledTimes(2);
+});
+
+it('a worker joins once more if its configuration has changed while it joined', async () => {
+  const { coordinator, group, configured, metadata } = worker();
+  coordinator.syncGroup.mockImplementationOnce(async () => {
+    configured.push('t3');
     group.rejoin();
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect(metadata().at(-1)).toEqual({
-      memberId: 'me',
-      holds: ['t0', 't1'],
-      knows: ['t1', 't2', 't3'],
-      revision: 'one',
-    });
-    // The others may wait a session for one that is gone.
-    await vi.advanceTimersByTimeAsync(SESSION_MS);
-    expect(events).toEqual([JOINED]);
-    joining.resolve(AGAIN);
-    await vi.advanceTimersByTimeAsync(SESSION_MS);
-    // What it does not know any more it does not begin, no matter who assigned it.
-    expect(events).toEqual([JOINED, 't1, moved t1']);
-    expect(coordinator.joinGroup).toHaveBeenCalledTimes(2);
+    return { memberAssignment: Buffer.from(JSON.stringify({ tenants: ['t0'], moved: [] })) };
   });
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(metadata().map(({ knows }) => knows.length)).toEqual([3, 4]);
+});
 
-  it('whose configuration changes while it joins joins once more', async () => {
-    const { coordinator, group, configured, metadata } = worker();
-    coordinator.syncGroup.mockImplementationOnce(async () => {
-      configured.push('t3');
-      group.rejoin();
-      return { memberAssignment: Buffer.from(JSON.stringify({ tenants: ['t0'], moved: [] })) };
-    });
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect(metadata().map(({ knows }) => knows.length)).toEqual([3, 4]);
-  });
+it('the record of a group has room for a thousand tenants and ten workers', async () => {
+  const { configured, metadata } = worker();
+  configured.splice(0, 3, ...Array.from({ length: 1_000 }, (_, index) => `${index}`.padStart(40, 'x')));
+  await vi.advanceTimersByTimeAsync(0);
+  const namesBytes = Buffer.byteLength(JSON.stringify(metadata()[0]?.knows));
+  // What each knows; and, of all together, what they hold, what is assigned to them and what of it moves.
+  expect((10 + 3) * namesBytes).toBeLessThan(1_000_000);
+});
 
-  it('has room in the record of the group for a thousand tenants of ten workers', async () => {
-    const { configured, metadata } = worker();
-    configured.splice(0, 3, ...Array.from({ length: 1_000 }, (_, index) => `${index}`.padStart(40, 'x')));
-    await vi.advanceTimersByTimeAsync(0);
-    const namesBytes = Buffer.byteLength(JSON.stringify(metadata()[0]?.knows));
-    // What each knows; and, of all together, what they hold, what is assigned to them and what of it moves.
-    expect((10 + 3) * namesBytes).toBeLessThan(1_000_000);
-  });
-
-  it('that leads shares the tenants that anybody knows, and says which were held elsewhere', async () => {
-    const { coordinator, leads } = worker();
-    leads(member('me'), member('other', ['t0', 't1', 'theirs', 'gone'], ['t0', 't1', 'theirs']));
-    await vi.advanceTimersByTimeAsync(0);
-    const given = coordinator.syncGroup.mock.calls[0]?.[0].groupAssignment.map(
-      ({ memberId, memberAssignment }) => [memberId, JSON.parse(String(memberAssignment)) as object],
-    );
-    expect(Object.fromEntries(given ?? [])).toEqual({
-      other: { tenants: ['t0', 'theirs'], moved: [] },
-      me: { tenants: ['t1', 't2'], moved: ['t1'] },
-    });
+it('the leader of a group shares out all tenants that a worker knows, and names those that move', async () => {
+  const { coordinator, leads } = worker();
+  leads(member('me'), member('other', ['t0', 't1', 'theirs', 'gone'], ['t0', 't1', 'theirs']));
+  await vi.advanceTimersByTimeAsync(0);
+  const given = coordinator.syncGroup.mock.calls[0]?.[0].groupAssignment.map(
+    ({ memberId, memberAssignment }) => [memberId, JSON.parse(String(memberAssignment)) as object],
+  );
+  expect(Object.fromEntries(given ?? [])).toEqual({
+    other: { tenants: ['t0', 'theirs'], moved: [] },
+    me: { tenants: ['t1', 't2'], moved: ['t1'] },
   });
 });

@@ -6,9 +6,9 @@ const ref = (sourcedId: string) => ({ sourcedId, href: null, type: null });
 it.each([
   ['its school', { class: ref('c'), school: ref('s') }, 's'],
   ['its main school', { primaryOrg: ref('s1'), roles: [{ org: ref('s2') }] }, 's1'],
-  ['that of its first role', { primaryOrg: null, roles: [{ org: ref('s2') }] }, 's2'],
-  ['none, and no person in place of it', { user: ref('pupil'), student: ref('pupil'), sourcedId: 'p' }, null],
-  ['none without a value', null, null],
+  ['the school of its first role', { primaryOrg: null, roles: [{ org: ref('s2') }] }, 's2'],
+  ['no school, and no person instead', { user: ref('pupil'), student: ref('pupil'), sourcedId: 'p' }, null],
+  ['no school if it has no value', null, null],
 ])('a row on hold counts for %s', (_, value, school) => {
   expect(schoolOf(value)).toBe(school);
 });

@@ -118,17 +118,13 @@ it('an unfinished sync moves neither the watermark nor the last complete sync', 
   await accept(sync, row('a', 'y'));
   await writer.flush(sync);
   await writer.flush(sync, 'incomplete');
-  expect(writer.progress).toMatchObject({
-    watermarkMs: 5_000,
-    lastCompleteFull: complete,
-    complete: false,
-  });
+  expect(writer.progress).toMatchObject({ watermarkMs: 5_000, lastCompleteFull: complete, complete: false });
   // A clock that was set back is followed, so that no change since then is skipped.
   await writer.flush(sync, { watermarkMs: 2_000, isWhole: false });
   expect(writer.progress?.watermarkMs).toBe(2_000);
 });
 
-it('what a full sync has settled of missing rows stands beside its removals, whoever commits them', async () => {
+it('the settlement of missing rows is committed with their removals, whichever sync commits these', async () => {
   const { writer, deletions, accept } = await bench();
   const quick = beginSync(writer);
   await accept(quick, row('a', 'x'), row('b', 'x'));

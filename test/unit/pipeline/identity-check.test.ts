@@ -57,7 +57,7 @@ const small = { rows: 4 };
 
 it.each<[boolean, string, Parameters<typeof sessionOf>[0]]>([
   [true, 'that still shows one of three published rows', { users: { find: found(1) } }],
-  [false, 'that shows none of them', { users: {} }],
+  [false, 'that shows none of three published rows', { users: {} }],
   ...REFUSALS.flatMap((code): [boolean, string, Parameters<typeof sessionOf>[0]][] => {
     const find = failing(code);
     const why = `that answers ${code}, and lists`;
@@ -69,11 +69,11 @@ it.each<[boolean, string, Parameters<typeof sessionOf>[0]]>([
   [true, 'that shows rows of another collection', { orgs: small, users: { rows: 5, find: found(1) } }],
   [false, 'that shows no rows of another collection', { orgs: small, users: { rows: 5 } }],
   [true, 'of which no collection has enough rows', { orgs: small, users: small }],
-])('whether an unknown page is this tenant’s is %s for a hub %s', async (is, _hub, given) => {
+])('whether a page of unknown rows is this tenant’s is %s for a hub %s', async (is, _hub, given) => {
   expect(await showsOwnRows((await sessionOf(given))[0], signal)).toBe(is);
 });
 
-it('unknown classes are this tenant’s if the hub shows its people, and not if it shows its courses', async () => {
+it('unknown classes count as this tenant’s if the hub shows its people, but not if only its courses', async () => {
   const shown = { find: found(1) };
   for (const [is, others] of [
     [true, { users: shown }],
@@ -88,7 +88,7 @@ it('unknown classes are this tenant’s if the hub shows its people, and not if 
 const refusing = (code: ErrorCode) => ({ find: failing(code), list: failing(code) });
 
 it.each(['HUB_FORBIDDEN', 'HUB_NOT_OFFERED'] as const)(
-  'people whom the hub refuses (%s) prove nothing: another collection is asked',
+  'people whom the hub refuses (%s) prove nothing, so that another collection is asked for',
   async (code) => {
     const first: Parameters<typeof sessionOf>[0] = { courses: small, students: refusing(code) };
     const shown = { find: found(1) };
@@ -108,7 +108,7 @@ it.each(['HUB_FORBIDDEN', 'HUB_NOT_OFFERED'] as const)(
   },
 );
 
-it('a page of hardly any known row is not taken for this tenant’s while it cannot be proven', async () => {
+it('a page with hardly any known row is not taken for this tenant’s until the hub proves it', async () => {
   const [away] = await sessionOf({ users: { find: failing('HUB_UNAVAILABLE') } });
   await expect(showsOwnRows(away, signal)).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
   const [orgs, users] = await sessionOf({ orgs: small, users: small });
@@ -116,7 +116,7 @@ it('a page of hardly any known row is not taken for this tenant’s while it can
   expect(await showsOwnRows(orgs, signal)).toBe(false);
 });
 
-it('while one collection is foreign, a full sync of another one that misses rows proves nothing', async () => {
+it('while a collection is foreign, a full sync of another collection that misses rows proves nothing', async () => {
   const all = new Map<CollectionName, MirroredCollection>();
   const hubs = [new MadeHub(100, 'orgs'), new MadeHub(100, 'courses')] as const;
   const [orgs, courses] = hubs;
@@ -158,7 +158,7 @@ it.each([
   },
 );
 
-it("one answer holds for at most ten pages of new rows; then another tenant's rows are noticed", async () => {
+it("a proof of the hub holds for ten pages of new rows, so that another tenant's rows are noticed", async () => {
   const made = new MadeHub(10);
   for (let at = 0; at < 20; at += 1) made.put(`row-${at}`, 1);
   const all = new Map<'users', MirroredCollection>();

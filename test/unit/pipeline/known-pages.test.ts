@@ -98,7 +98,7 @@ test('pages that are recognised tell, count and publish exactly what they would 
   expect(known).toBeGreaterThan(400);
 });
 
-test('a page with a row that an earlier page had is not taken unread, and marks nothing', () => {
+test('a recognised page is not taken unread, and marks no row, if an earlier page had one of its rows', () => {
   const seen = new SeenKeys(5);
   seen.add('b');
   const sync = madeSync('FULL', { seen });

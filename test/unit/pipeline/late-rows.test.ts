@@ -22,7 +22,7 @@ async function synced() {
   return { hub, parts };
 }
 
-it('the watermark of a sync of several scans is by the earliest page, whichever scan was read first', async () => {
+it('the watermark of a sync of several scans follows from the earliest page of them all', async () => {
   const hub = new MadeHub(100);
   const { nowMs } = hub;
   const at = (scope: string, hubTimeMs: number): SourceScan => ({
@@ -51,7 +51,7 @@ it('a sync of some scopes sets no watermark before a sync of all scopes has set 
   expect(session.writer.progress).toMatchObject({ watermarkMs: null, lastCompleteFull: null });
 });
 
-it('incrementalOverlap raised at a restart applies once, to the very next incremental sync', async () => {
+it('a raised incrementalOverlap reaches further back once, in the first incremental sync', async () => {
   const hub = loaded();
   await runSync(await hub.session({ overlapMs: 5 * MINUTE }), 'FULL', { signal });
   const loadedAtMs = hub.nowMs;
@@ -67,8 +67,8 @@ it('incrementalOverlap raised at a restart applies once, to the very next increm
 });
 
 it.each([
-  ['is not blamed for a filter that selects nothing', false, 2, true],
-  ['that is too small shows at the next full sync', true, 1, null],
+  ['is not suspected if the filter by time selects nothing', false, 2, true],
+  ['that is too small is noticed by the next full sync', true, 1, null],
 ])('incrementalOverlap %s', async (_, filterSelects, rowsLate, filterSelectsNothing) => {
   const hub = loaded();
   hub.filterSelects = filterSelects;
@@ -93,7 +93,7 @@ it.each([
   expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ stats: { rowsLate: null } });
 });
 
-it('a full sync that brings a row without an id counts no miss, since it may be any', async () => {
+it('a full sync that brings a row without an id counts no miss, as this may be any missing row', async () => {
   const { hub, parts } = await synced();
   hub.rows = new Map([...hub.rows].slice(1));
   hub.put('', 1, { isReadable: false });
@@ -118,7 +118,7 @@ it('a complete full sync counts each key of the topic, as found at the hub or as
   }
 });
 
-it('rows older than what was published of them are counted, as from a replica that lags', async () => {
+it('rows that are older than their published versions are counted, as from a replica that lags', async () => {
   const { hub, parts } = await synced();
   const older: number[] = [];
   for (const [version, modifiedAtMs] of [

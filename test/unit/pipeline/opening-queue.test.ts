@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import type { ConfigChange } from '../../../src/config/config-file.ts';
@@ -10,12 +10,8 @@ import { createMemoryStore } from '../../../src/state/memory-state.ts';
 const AT_ONCE = 10;
 const TENANTS = Array.from({ length: 24 }, (_, index) => `t${index}`);
 
-const controllers: AbortController[] = [];
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => {
-  for (const each of controllers.splice(0)) each.abort();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 /** Rejects when the signal aborts, by the timers of the test. */
 const sleep = (ms: number, signal: AbortSignal) =>
@@ -68,7 +64,7 @@ function worker(prepare: (tenantId: string) => Promise<void>, ids: readonly stri
       },
     } as unknown as Tenant;
   };
-  controllers.push(stop);
+  onTestFinished(() => stop.abort());
   const running = runWorker({ config, store, tenant } as unknown as Assembly, {
     signal: stop.signal,
     followConfig: (listener) => {
@@ -123,7 +119,7 @@ const trouble = (code: ErrorCode): RollcallError =>
   new RollcallError(code, 'it does not fit', { remedy: 'Mend it.' });
 const without = (...ids: string[]): string[] => TENANTS.filter((tenantId) => !ids.includes(tenantId));
 
-it('a start opens ten tenants at a time, and serves the first before the last is opened', async () => {
+it('a process that starts opens ten tenants at a time, and serves the first before the last is opened', async () => {
   const { begun, open, prepare } = heldOpenings();
   const { served } = worker(prepare);
   let most = 0;
@@ -148,7 +144,7 @@ it('a take-over is announced as soon as the tenant is open', async () => {
   expect(announced).toEqual([0, openedAtMs]);
 });
 
-it('a start serves the other tenants while openings hang or fail', async () => {
+it('a process that starts serves the other tenants while the openings of some hang or fail', async () => {
   const { served, failures } = worker((tenantId) => {
     const number = TENANTS.indexOf(tenantId);
     if (number < AT_ONCE) return new Promise(() => undefined);
@@ -161,7 +157,7 @@ it('a start serves the other tenants while openings hang or fail', async () => {
   expect(new Set(failures).size).toBe((TENANTS.length - AT_ONCE) / 2);
 });
 
-it('a start with many tenants stops at once while tenants wait for their turn', async () => {
+it('a process that starts can stop at once while tenants wait for their turn', async () => {
   const { begun, open, prepare } = heldOpenings();
   const { stop } = worker(prepare);
   await vi.waitFor(() => expect(begun.length).toBe(AT_ONCE));
@@ -188,7 +184,7 @@ it('a tenant that needs a person fails alone, and is tried again every five minu
   expect(served).toEqual([...others, 't3']);
 });
 
-it('a tenant that needs a person is taken back within seconds when its other process has ended', async () => {
+it('a tenant that another process took over is taken back within seconds when that process ends', async () => {
   let attempts = 0;
   const {
     served,
@@ -210,7 +206,7 @@ it('a tenant that needs a person is taken back within seconds when its other pro
   expect(attempts).toBeLessThan(12);
 });
 
-it('a tenant that needs a person ends the process once every other one has failed as well', async () => {
+it('a tenant that needs a person ends the process once every other tenant has failed as well', async () => {
   const last = Promise.withResolvers<void>();
   const failing = () => Promise.reject<void>(trouble('KAFKA_TOPIC_MISMATCH'));
   const { running, ended } = worker((tenantId) => (tenantId === 't3' ? last.promise : failing()), FEW);
@@ -220,7 +216,7 @@ it('a tenant that needs a person ends the process once every other one has faile
   await expect(running).rejects.toMatchObject({ code: 'KAFKA_TOPIC_MISMATCH' });
 });
 
-it('a tenant that needs a person ends no process that has other tenants or was superseded', async () => {
+it('tenants that need a person do not end a process whose other tenants moved or were taken over', async () => {
   const { assign, ended } = worker(
     (tenantId) => Promise.reject(trouble(tenantId === 't4' ? 'OWNERSHIP_LOST' : 'KAFKA_TOPIC_MISMATCH')),
     FEW,
@@ -253,7 +249,7 @@ it('a tenant is mirrored for as long as it is assigned to this process', async (
   expect(served).toEqual(['t1', 't2']);
 });
 
-it('a tenant that is changed and removed while it still ends its last transaction is not begun', async () => {
+it('a tenant that is changed and then removed while it stops is not begun again', async () => {
   const { begun, open, prepare } = heldOpenings();
   const { configure, ended } = worker(prepare);
   await passes(1_000);
@@ -267,7 +263,7 @@ it('a tenant that is changed and removed while it still ends its last transactio
   for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
 });
 
-it('a tenant has stopped before its process leaves the group, and does not change any more', async () => {
+it('a process leaves the group after its tenants have stopped, and then takes up no configuration', async () => {
   const { followed, left, served, configure, stop } = worker(opens);
   await vi.waitFor(() => expect(served).toEqual(TENANTS));
   const stopping = stop();

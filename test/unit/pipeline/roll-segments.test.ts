@@ -38,7 +38,7 @@ it('each partition with data, also of rejects, gets an end marker at once and th
   expect([marked[0]?.atMs, marked.length]).toEqual([0, 30]);
 });
 
-it('the segment of any change is closed within two intervals, however often the process restarts', async () => {
+it('the segment of a change is closed within two intervals, however often the process restarts', async () => {
   for (const startsEveryMs of [30 * DAY_MS, 20 * HOUR_MS]) {
     const markersMs: number[] = [];
     for (let atMs = 0; atMs < 30 * DAY_MS; atMs += startsEveryMs)
@@ -58,13 +58,13 @@ it('the segment of any change is closed within two intervals, however often the 
   }
 });
 
-it('marks are tried again while Kafka is unreachable, and end the session at an unknown outcome', async () => {
+it('end markers are tried again while Kafka is unreachable, but an unknown outcome ends the session', async () => {
   expect((await roll(0, HOUR_MS, 'KAFKA_UNREACHABLE'))[0]?.atMs).toBe(30_000);
   const code = 'KAFKA_OUTCOME_UNKNOWN';
   await expect(roll(0, HOUR_MS, code)).rejects.toMatchObject({ code });
 });
 
-it('no marker is delayed by more than an interval when a clock is corrected', () => {
+it('no end marker is delayed by more than an interval when a clock is corrected', () => {
   const rolls = new SegmentRolls();
   const isDueAt = (nowMs: number): boolean => rolls.due(new Map([['users', DAY_MS]]), nowMs).length > 0;
   expect([30 * DAY_MS, 0, HOUR_MS, 2 * DAY_MS].map(isDueAt)).toEqual([true, true, false, true]);

@@ -7,7 +7,7 @@ const WHY = 'all of them are missing';
 it.each([
   [1, WHY],
   [220, '219 of 220 missing rows are back'],
-])('of %i missing rows one is still listed, with the current reason: %s', async (rowsOnHold, why) => {
+])('the last of %i rows on hold is still listed, with the current reason: %s', async (rowsOnHold, why) => {
   const progress = new Map([['users', onHoldIn('users', rowsOnHold, { why: WHY })]] as const);
   const keys = new Map([['row', { sinceMs: 1, times: 2 }]]);
   const remembered = { syncId: 's', confirmAtMs: null, confirmsAll: false, keys };

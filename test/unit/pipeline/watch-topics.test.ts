@@ -6,7 +6,7 @@ import type { Tenant } from '../../../src/table/tenant.ts';
 
 const MINUTE_MS = 60_000;
 
-it('records that are lost are reported with the topic that lost them', async () => {
+it('lost records are reported with the topic that has lost them', async () => {
   const offsets = { 'p.t.users/0': 4, 'p.t.rejects/0': 7 };
   const ends = { users: 5, rejects: 0 };
   const tenant = {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { COLLECTION_NAMES, COLLECTIONS } from '../../../reference-hub/district/collections.ts';
 import { FAULTS } from '../../../reference-hub/server/faults/registry.ts';
 import type { Parameters, Row } from './hub-client.ts';
@@ -133,42 +133,43 @@ async function takesAtLeast(ms: number): Promise<void> {
 
 const statusOf = async (path: string): Promise<number> => (await test.get(path)).status;
 
-describe('faults of the reference hub', () => {
-  it('each has a proof here', () => {
-    const proven = Object.keys({ ...SEEN, ...PROVEN }).map((spec) => spec.split(/[=@]/)[0]);
-    expect(new Set(proven)).toEqual(new Set(FAULTS.map((fault) => fault.name)));
-  });
+it('each fault of the reference hub has a test', () => {
+  const proven = Object.keys({ ...SEEN, ...PROVEN }).map((spec) => spec.split(/[=@]/)[0]);
+  expect(new Set(proven)).toEqual(new Set(FAULTS.map((fault) => fault.name)));
+});
 
-  it.each(Object.entries(SEEN))(
-    '%s shows, and only while it is set',
-    async (spec, [path, parameters, answer]) => {
-      faults.set(spec);
-      expect(await test.get(path, parameters)).toMatchObject(answer);
-      faults.clear();
-      expect(await test.get(path, parameters)).not.toMatchObject(answer);
-    },
-  );
+it.each(Object.entries(SEEN))(
+  'the fault %s of the reference hub shows, and only while it is set',
+  async (spec, [path, parameters, answer]) => {
+    faults.set(spec);
+    expect(await test.get(path, parameters)).toMatchObject(answer);
+    faults.clear();
+    expect(await test.get(path, parameters)).not.toMatchObject(answer);
+  },
+);
 
-  it.each(Object.entries(PROVEN))('%s does what its name says', async (spec, prove) => {
+it.each(Object.entries(PROVEN))(
+  'the fault %s of the reference hub does what it says',
+  async (spec, prove) => {
     faults.set(spec);
     await prove();
-  });
+  },
+);
 
-  it('the token endpoint has faults only by name', async () => {
-    faults.set('status', { value: 500 });
-    await test.newToken();
-    expect(await statusOf(USERS)).toBe(500);
-    faults.set('status', { value: 503, collection: 'token' });
-    expect((await fetch(test.hub.tokenUrl, { method: 'POST' })).status).toBe(503);
-  });
+it('the token endpoint of the reference hub has only the faults that name it', async () => {
+  faults.set('status', { value: 500 });
+  await test.newToken();
+  expect(await statusOf(USERS)).toBe(500);
+  faults.set('status', { value: 503, collection: 'token' });
+  expect((await fetch(test.hub.tokenUrl, { method: 'POST' })).status).toBe(503);
+});
 
-  it('one for two requests does not affect the third', async () => {
-    faults.set('status=500', { times: 2 });
-    const statuses = [await statusOf(USERS), await statusOf(USERS), await statusOf(USERS)];
-    expect([...statuses, faults.list()]).toEqual([500, 500, 200, []]);
-  });
+it('a fault of the reference hub for two requests does not affect the third', async () => {
+  faults.set('status=500', { times: 2 });
+  const statuses = [await statusOf(USERS), await statusOf(USERS), await statusOf(USERS)];
+  expect([...statuses, faults.list()]).toEqual([500, 500, 200, []]);
+});
 
-  it.each(['nonsense', 'latency@nowhere', 'no-link=5'])('%s is refused', (spec) => {
-    expect(() => faults.set(spec)).toThrow(RangeError);
-  });
+it.each(['nonsense', 'latency@nowhere', 'no-link=5'])('the reference hub refuses the fault %s', (spec) => {
+  expect(() => faults.set(spec)).toThrow(RangeError);
 });

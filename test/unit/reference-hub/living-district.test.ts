@@ -47,7 +47,7 @@ function brokenChains(absences: Row[]): string[] {
   });
 }
 
-it('the living district keeps every reference and every chain sound, whatever happens (property)', async () => {
+it('the living district of the reference hub keeps every reference and every chain sound', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 400 }), async (seed, steps) => {
       const rows = await withHub({ seed, students: 20 }, (hub) => {
@@ -65,7 +65,7 @@ it('the living district keeps every reference and every chain sound, whatever ha
   );
 }, 120_000);
 
-it('the living district makes every kind of change, the same for the same seed', async () => {
+it('the living district of the reference hub makes every kind of change, always the same for a seed', async () => {
   const live = (seed: number) =>
     withHub({ seed }, (hub) => JSON.stringify([hub.living.step(200), everything(hub)]));
   const rows = await live(5);
@@ -77,7 +77,7 @@ it('the living district makes every kind of change, the same for the same seed',
   expect(Object.keys(happened).toSorted()).toEqual(kinds.split(','));
 });
 
-it('the living district changes while it is alive, and stamps every row again at night (spec 1 rule 3)', async () => {
+it('the living district of the reference hub changes until it is frozen, and re-stamps rows at night', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const startMs = Date.UTC(2026, 10, 20, 23, 59, 50);
   const options = { live: true, changesPerMinute: 3000, startMs, restampAt: '01:00' };

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import type { Row } from './hub-client.ts';
 import { ABSENCES, USERS, startTestHub } from './hub-client.ts';
 
@@ -12,44 +12,39 @@ const options = { students: 30, clientSecret: SECRET, tokenLifetimeMs: 60_000, n
 const test = await startTestHub(options);
 afterAll(() => test[Symbol.asyncDispose]());
 
-describe('the reference hub (spec 5, RFC 6749)', () => {
-  it.each<[body: string, headers: Record<string, string>, status: number, answer: object]>([
-    [`${GRANT}&scope=a%20b`, BASIC, 200, { token_type: 'Bearer', expires_in: 60, scope: 'a b' }],
-    [`${GRANT}&client_id=rollcall&client_secret=${encodeURIComponent(SECRET)}`, {}, 200, { expires_in: 60 }],
-    [GRANT, {}, 401, { error: 'invalid_client' }],
-    [`${GRANT}&client_id=rollcall&client_secret=wrong`, {}, 401, { error: 'invalid_client' }],
-    ['grant_type=password', BASIC, 400, { error: 'unsupported_grant_type' }],
-    ['{}', { ...BASIC, 'content-type': 'application/json' }, 400, { error: 'invalid_request' }],
-  ])('%s with %o is answered with %i', async (body, headers, status, answer) => {
-    const init = { method: 'POST', body, headers: { ...FORM, ...headers } };
-    const response = await fetch(test.hub.tokenUrl, init);
-    expect([response.status, await response.json()]).toMatchObject([status, answer]);
-    expect(response.headers.has('www-authenticate')).toBe(status === 401);
-  });
+it.each<[body: string, headers: Record<string, string>, status: number, answer: object]>([
+  [`${GRANT}&scope=a%20b`, BASIC, 200, { token_type: 'Bearer', expires_in: 60, scope: 'a b' }],
+  [`${GRANT}&client_id=rollcall&client_secret=${encodeURIComponent(SECRET)}`, {}, 200, { expires_in: 60 }],
+  [GRANT, {}, 401, { error: 'invalid_client' }],
+  [`${GRANT}&client_id=rollcall&client_secret=wrong`, {}, 401, { error: 'invalid_client' }],
+  ['grant_type=password', BASIC, 400, { error: 'unsupported_grant_type' }],
+  ['{}', { ...BASIC, 'content-type': 'application/json' }, 400, { error: 'invalid_request' }],
+])('the reference hub answers a token request, %s with %j, by %i', async (body, headers, status, answer) => {
+  const init = { method: 'POST', body, headers: { ...FORM, ...headers } };
+  const response = await fetch(test.hub.tokenUrl, init);
+  expect([response.status, await response.json()]).toMatchObject([status, answer]);
+  expect(response.headers.has('www-authenticate')).toBe(status === 401);
+});
 
-  it('5 rule 1: nothing is served without a valid token', async () => {
-    const ask = (headers: Record<string, string>) => fetch(`${test.hub.baseUrl}${USERS}`, { headers });
-    const none = await ask({});
-    expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="hub"']);
-    const unknown = await ask({ authorization: 'Bearer nonsense' });
-    expect([unknown.status, await unknown.text()]).toEqual([
-      401,
-      expect.stringMatching('unauthorisedrequest'),
-    ]);
-  });
+it('the reference hub serves nothing without a valid token (5 rule 1)', async () => {
+  const ask = (headers: Record<string, string>) => fetch(`${test.hub.baseUrl}${USERS}`, { headers });
+  const none = await ask({});
+  expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="hub"']);
+  const unknown = await ask({ authorization: 'Bearer nonsense' });
+  expect([unknown.status, await unknown.text()]).toEqual([401, expect.stringMatching('unauthorisedrequest')]);
+});
 
-  it('5 rule 3: a token is valid for its lifetime, or until revoked', async () => {
-    const statusAfter = async (ms: number): Promise<number> => {
-      worldMs += ms;
-      return (await test.get(ABSENCES)).status;
-    };
-    expect([await statusAfter(59_000), await statusAfter(2000)]).toEqual([200, 401]);
-    await test.newToken();
-    expect(await statusAfter(0)).toBe(200);
-    test.hub.tokens.revokeAll();
-    expect(await statusAfter(0)).toBe(401);
-    await test.newToken();
-  });
+it('a token of the reference hub is valid for its lifetime, or until it is revoked (5 rule 3)', async () => {
+  const statusAfter = async (ms: number): Promise<number> => {
+    worldMs += ms;
+    return (await test.get(ABSENCES)).status;
+  };
+  expect([await statusAfter(59_000), await statusAfter(2000)]).toEqual([200, 401]);
+  await test.newToken();
+  expect(await statusAfter(0)).toBe(200);
+  test.hub.tokens.revokeAll();
+  expect(await statusAfter(0)).toBe(401);
+  await test.newToken();
 });
 
 async function control(path: string, body?: object): Promise<{ status: number; body: unknown }> {
@@ -58,7 +53,7 @@ async function control(path: string, body?: object): Promise<{ status: number; b
   return { status: answer.status, body: await answer.json() };
 }
 
-it('the control API shows state, requests without tokens, and all rows whatever faults are set', async () => {
+it('the control API of the reference hub shows state, requests without tokens, and rows', async () => {
   const paged = (await test.get(USERS, { limit: 10_000 })).rows;
   expect((await control('snapshot/users')).body).toEqual(paged);
   await control('faults', { set: [{ name: 'real-booleans', collection: 'users' }] });
@@ -80,7 +75,7 @@ it.each([
   ['snapshot/nowhere', undefined, 404],
   ['faults', { set: ['nonsense'] }, 400],
   ['nonsense', {}, 404],
-])('the control API refuses %s %o with a reason, not with 500', async (path, body, status) => {
+])('the control API of the reference hub refuses %s %j with a reason', async (path, body, status) => {
   const description = expect.stringMatching(/.{10}/) as string;
   expect(await control(path, body)).toMatchObject({ status, body: { imsx_description: description } });
 });

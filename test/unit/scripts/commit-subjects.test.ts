@@ -19,7 +19,7 @@ afterAll(() => rmSync(cwd, { recursive: true }));
 
 it.each([
   ['of 72 characters, however many bytes those are, pass', ['HEAD~1..HEAD'], '', 0, '1 subjects, 0 too long'],
-  ['of more do not', ['HEAD'], '', 1, '1 too long'],
+  ['of more than 72 characters do not pass', ['HEAD'], '', 1, '1 too long'],
   ['of a pull request are those that its base does not have', [], 'main', 0, '1 subjects'],
   ['fail where a pull request has no base', [], 'nowhere', 1, ''],
   ['are not checked where nothing says what is new', [], '', 0, 'NOT CHECKED'],

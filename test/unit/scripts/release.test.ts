@@ -11,14 +11,14 @@ it('a version has its own section of the changelog as notes, and must have one',
   expect(() => releaseNotes(RELEASED, '0.3.0')).toThrow('says nothing about 0.3.0');
 });
 
-it('the changes that wait become the new version, and there is none while nothing waits', () => {
+it('unreleased changes become the new version, and without such changes there is no version', () => {
   const changelog = datedChangelog(WAITING, '0.3.0', '2027-02-03');
   expect(changelog).toContain(`## [0.3.0] - 2027-02-03\n\n- Three.\n\n${SECOND}`);
   expect(newestVersion(changelog)).toBe('0.3.0');
   expect(() => datedChangelog(RELEASED, '0.3.0', '2027-02-03')).toThrow('[Unreleased]');
 });
 
-it('a place with another version than package.json, or a changelog with changes, stops a release', () => {
+it('a file with another version than package.json, or an unreleased change, stops a release', () => {
   const changelog = newestVersion(WAITING);
   const named = { 'package.json': '0.1.0', same: '0.1.0', chart: '0.2.0', tag: undefined, changelog };
   expect(disagreements(named)).toEqual([

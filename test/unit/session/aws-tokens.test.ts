@@ -24,7 +24,7 @@ it('a token for MSK is a request that the credentials of the environment sign, a
   expect(await tokens.get()).toBe(token);
 });
 
-it('where there are no credentials, the error says where AWS looks for them', async () => {
+it('an error about missing credentials for MSK says where AWS looks for them', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', undefined);
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', undefined);
   await expect(awsTokens('eu-west-1').get()).rejects.toMatchObject({

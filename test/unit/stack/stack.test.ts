@@ -7,7 +7,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { withPidLock } from '../../../scripts/pid-lock.mjs';
 import { isInstalled } from '../../../scripts/setup.mjs';
 import { parseChecksums } from '../../../stack/checksums.ts';
@@ -65,33 +65,32 @@ it('a delay line passes everything on in order and later, each way, with the end
   const echo = createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket));
   await once(echo.listen(0, '127.0.0.1'), 'listening');
   const line = await startDelayLine({ target: (echo.address() as AddressInfo).port, delayMs });
-  try {
-    const client = connect({ port: line.port, host: '127.0.0.1', allowHalfOpen: true });
-    const sent = randomBytes(3_000_000);
-    const startedMs = performance.now();
-    client.end(sent);
-    expect(Buffer.concat(await client.toArray()).equals(sent)).toBe(true);
-    expect(performance.now() - startedMs).toBeGreaterThan(2 * delayMs);
-  } finally {
+  onTestFinished(async () => {
     await line.stop();
     echo.close();
-  }
+  });
+  const client = connect({ port: line.port, host: '127.0.0.1', allowHalfOpen: true });
+  const sent = randomBytes(3_000_000);
+  const startedMs = performance.now();
+  client.end(sent);
+  expect(Buffer.concat(await client.toArray()).equals(sent)).toBe(true);
+  expect(performance.now() - startedMs).toBeGreaterThan(2 * delayMs);
 });
 
 // $target is the folder that Maven has to fill.
 it.each([
   [
-    'a file that differs from its checksum',
+    'a file with another checksum',
     'echo tampered > "$target/embedded-redis-1.4.3.jar"',
     /embedded-redis-1\.4\.3\.jar does not match .*checksums\.txt/,
   ],
   ['nothing', 'exit 0', /SHA-256 missing/],
   [
-    'a failure, whose end is shown without progress',
+    'a failure (which is shown without progress)',
     'printf "Progress (1): 1/2 MB\\r"; echo "[ERROR] Unknown host"; exit 1',
     /^(?!.*Progress)[^]*Maven could not fetch redis \(exit 1\)(?![^]*Progress)[^]*\[ERROR\] Unknown host/,
   ],
-])('what Maven did not bring is not installed, and leaves nothing behind: %s', async (_, script, says) => {
+])('a part for which Maven brought %s is not installed, and leaves nothing', async (_, script, says) => {
   const bin = join(folder, 'bin');
   const cache = join(folder, 'rollcall');
   await mkdir(bin);
@@ -144,7 +143,7 @@ it.each([
   ['of another version', { 'node_modules/a': { version: '1.0.1' } }, A, false],
   ['without a package', { ...A, 'node_modules/b': { version: '1.0.0' } }, A, false],
   ['without packages of other systems', { '': { version: '0.1.0' }, ...A, ...OF_ANOTHER_SYSTEM }, A, true],
-])('whether an installation counts that is %s', async (_, wanted, installed, counts) => {
+])('whether an installation counts as complete that is %s', async (_, wanted, installed, counts) => {
   await mkdir(join(folder, 'node_modules'));
   const write = (path: string, packages: object) =>
     writeFile(join(folder, path), JSON.stringify({ packages }));
@@ -156,7 +155,7 @@ it.each([
 const startHere = (command: string, ...args: string[]) =>
   startSupervised({ command, args, logFile: join(folder, 'log'), cwd: folder });
 
-it('the exit code of a command, its output and its end by a signal are reported', async () => {
+it('a supervised process reports its exit code, its output, and its end by a signal', async () => {
   const child = await startHere('/bin/sh', '-c', 'echo said; exit 7');
   expect([await child.exited, child.isRunning()]).toEqual([7, false]);
   expect(await readFile(join(folder, 'log'), 'utf8')).toBe('said\n');

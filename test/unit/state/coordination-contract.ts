@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import { askOwner, type AskOwnerOptions } from '../../../src/state/ask-owner.ts';
 import { MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
@@ -19,13 +19,9 @@ export function describeCoordination({
   readonly open: () => Promise<StateStore>;
 }): void {
   describe(`${name}: coordination`, () => {
-    const stores: StateStore[] = [];
-    afterAll(async () => {
-      for (const store of stores) await store.close();
-    });
     async function setUp(): Promise<{ coordination: Coordination; tenantId: string }> {
       const store = await open();
-      stores.push(store);
+      onTestFinished(() => store.close());
       return { coordination: store.coordination, tenantId: `t-${randomUUID()}` };
     }
 
@@ -90,7 +86,7 @@ export function describeCoordination({
       expect(await coordination.livingOwners([second, first], ['version'])).toEqual([null, silent]);
     });
 
-    it('an owner without a heartbeat stops being the live one', async () => {
+    it('an owner without a heartbeat stops being the living owner', async () => {
       const { coordination, tenantId } = await setUp();
       await coordination.announce(tenantId, sign('silent', 2_000), 30);
       await vi.waitFor(async () => expect(await livingOwner(coordination, tenantId)).toBeNull());
@@ -112,7 +108,7 @@ export function describeCoordination({
       expect(await coordination.take(tenantId, 'me')).toBeNull();
     });
 
-    it('the number of waiting requests is bounded', async () => {
+    it('the number of requests that wait for an owner is bounded', async () => {
       const { coordination, tenantId } = await setUp();
       for (let at = 0; at < MOST_REQUESTS_WAITING; at += 1) await coordination.leave(tenantId, request());
       await expect(coordination.leave(tenantId, request())).rejects.toMatchObject({ code: 'INDEX_REFUSED' });
@@ -131,7 +127,7 @@ export function describeCoordination({
       expect(outcome).toEqual({ state: 'done', result: { full: true } });
     });
 
-    it('a failure is answered with its remedy, an unknown one without text', async () => {
+    it('a failed request is answered with the remedy of its failure, an unforeseen failure without text', async () => {
       const known = { code: 'HUB_FORBIDDEN', message: 'the hub refuses', remedy: 'Ask for rights.' } as const;
       const failures = [
         new RollcallError(known.code, known.message, known),
@@ -152,7 +148,7 @@ export function describeCoordination({
       expect(await coordination.answerTo(tenantId, sent.id)).toMatchObject({ state: 'failed' });
     });
 
-    it('a command waits for no owner that is gone, and leaves no request', async () => {
+    it('a command does not wait for an owner that is gone, and leaves no request behind', async () => {
       const { coordination, tenantId } = await setUp();
       const ask = (options: Partial<AskOwnerOptions> = {}) => {
         const common = { coordination, tenantId, sleep, now: () => performance.now(), pollIntervalMs: 5 };

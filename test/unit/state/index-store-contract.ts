@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { areasOf } from '../../../src/state/index-store.ts';
 import type {
   CollectionIndex,
@@ -44,13 +44,9 @@ export async function allKeys(index: CollectionIndex, area: IndexArea = 'rows'):
 
 /** Describes what every store must do; most of it is one property. */
 export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest): void {
-  const stores: StateStore[] = [];
-  afterAll(async () => {
-    for (const store of stores) await store.close();
-  });
   async function newStore(): Promise<StateStore> {
     const store = await open();
-    stores.push(store);
+    onTestFinished(() => store.close());
     return store;
   }
   async function newIndex(collection: 'absence-versions' | 'users' = 'absence-versions') {
@@ -65,7 +61,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       }
     });
     describeIndex(newIndex);
-    it('collections and tenants are separate', async () => {
+    it('the indexes of collections and of tenants are separate', async () => {
       const store = await newStore();
       const [north, south] = [store.tenant(`n-${randomUUID()}`), store.tenant(`s-${randomUUID()}`)];
       await north.collection('users').apply(null, positionAt(1), [set('k')]);
@@ -84,7 +80,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
 type NewIndex = (collection?: 'absence-versions' | 'users') => Promise<CollectionIndex>;
 
 function describeIndex(newIndex: NewIndex): void {
-  it('keys and values keep every character and byte, and are distinct from members of objects', async () => {
+  it('keys and values of an index keep every character and byte, and are no members of objects', async () => {
     const index = await newIndex();
     const keys = ['__proto__', 'constructor', 'toString', '', ' ', '0', '00', 'a|b', 'a%7Cb', 'Å', 'A\u030a'];
     keys.push('🎒', '\r\n$5\r\n', '\u0000', '*', '{x}', 'x'.repeat(5_000), '\'"`');
@@ -100,7 +96,7 @@ function describeIndex(newIndex: NewIndex): void {
     );
   });
 
-  it('a key with half a surrogate pair is the key that Kafka stores', async () => {
+  it('a key with half a surrogate pair stands in an index as Kafka stores it', async () => {
     const index = await newIndex();
     const change = set('a\ud800');
     await index.apply(null, positionAt(1), [set('a\ufffd'), change]);
@@ -109,7 +105,7 @@ function describeIndex(newIndex: NewIndex): void {
     expect(await allKeys(index)).toEqual(new Set(['a\ufffd']));
   });
 
-  it('40,000 changes over all areas are applied completely, or none of them, and replayed', async () => {
+  it('40,000 changes of an index are applied completely or not at all, and can be replayed', async () => {
     const index = await newIndex();
     const keys = Array.from({ length: 5_000 }, (_, at) => `k${at}`);
     const changes = keys.flatMap((key) => AREAS.map((area) => put(area, key)));
@@ -136,7 +132,7 @@ function describeIndex(newIndex: NewIndex): void {
     await expectSecond(index);
   });
 
-  it('a collection without chains refuses their entries', async () => {
+  it('the index of a collection without absences refuses entries of absences', async () => {
     const index = await newIndex('users');
     const misplaced = [set('a'), put('pointers', 'a')];
     const replay = await index.rebuild();
@@ -176,7 +172,7 @@ function describeReading(newIndex: NewIndex): void {
 
   const removed = (key: string): IndexChange => put('open', key, null);
 
-  it('removing what was not read yet skips no entry that stays', async () => {
+  it('a reading of entries skips no entry that stays while others are removed', async () => {
     const odd = keys.filter((_, at) => at % 2 === 1);
     const { met, before } = await readAmidWrites(() => odd.splice(0, 700).map(removed));
     for (const [at, key] of keys.entries()) if (at % 2 === 0) expect(met.get(key)).toEqual(before.get(key));
@@ -195,7 +191,7 @@ function describeReading(newIndex: NewIndex): void {
 }
 
 function describeDeletions(open: () => Promise<StateStore>): void {
-  it("what waits for a recheck or a person's decision survives the process", async () => {
+  it('the missing rows of a collection survive the process', async () => {
     const tenantId = `t-${randomUUID()}`;
     const { deletions } = (await open()).tenant(tenantId);
     const keys = new Map(

@@ -27,7 +27,7 @@ it.each([
   ['ERR This instance has cluster support disabled', 'not a Redis Cluster'],
   ['READONLY You cannot write against a read only replica.', 'replica', 'INDEX_UNREACHABLE'],
   ['LOADING Redis is loading the dataset in memory', 'loading', 'INDEX_UNREACHABLE'],
-])('%s is explained as what it is: %s', (message, word, code = 'INDEX_REFUSED') => {
+])('the error for the reply "%s" of Redis says "%s"', (message, word, code = 'INDEX_REFUSED') => {
   const error = explainRedisError(reply(message), 'redis.example:6379');
   expect(error).toMatchObject({ code, message: expect.stringContaining(word) });
   expect(error.message).toContain('redis.example:6379');
@@ -43,7 +43,7 @@ it.each([
   reply('ERR unknown command, with args beginning with: kari'),
   new Error('kari 01017012345'),
   coded('kari 01017012345', 'x'),
-])('neither the server’s own words nor a key of a row appear in an error', (error) => {
+])('an error of Redis shows neither words of the server nor a key of a row', (error) => {
   const explained = explainRedisError(error, 'a:1');
   const shown = `${explained.message} ${explained.remedy} ${JSON.stringify(explained)} ${explained.stack}`;
   expect(shown).not.toMatch(/kari|0101|a key of a row/i);
@@ -58,7 +58,7 @@ it('a host name of Redis that cannot be resolved is named as the cause, with DNS
 
 const refused = coded('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1');
 it.each([refused, new AggregateError([refused])])(
-  'a refused connection to Redis is transient, and its error says where nothing listens and what to check',
+  'a refused connection to Redis may pass, and its error says where nothing listens',
   (error) => {
     const message = 'Redis at a:1 does not answer: nothing listens there (ECONNREFUSED)';
     const remedy = 'Start Redis there, or correct host and port in redis.url.';

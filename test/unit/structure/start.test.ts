@@ -13,7 +13,7 @@ const PRINT_LOADED = `
   process.stdout.write(JSON.stringify([...Object.keys(cache), ...process.moduleLoadList]));
 `;
 
-it('a start loads no part of a library that Rollcall never uses', async () => {
+it('"rollcall run" loads none of the large parts of undici that Rollcall never uses', async () => {
   const run = promisify(execFile);
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', PRINT_LOADED], {
     cwd: PROJECT,

@@ -27,7 +27,7 @@ async function opened(settledBy: string) {
 const namedBy = async (deletions: Deletions, transactionId: string) =>
   (await deletions.beforeCommit(transactionId, null)).deletions?.settledBy;
 
-it('when rows came back, the list gets the id of the transaction, and an older copy of it is void', async () => {
+it('the list of missing rows gets a new id when rows are back, so that an older copy is void', async () => {
   const { memory, deletions } = await opened('full-1');
   expect(await namedBy(deletions, 'tx-2')).toBe('tx-2');
   const after = await open(memory, 'tx-2');
@@ -36,7 +36,7 @@ it('when rows came back, the list gets the id of the transaction, and an older c
   expect((await open(memory, 'tx-2')).missing).toBeNull();
 });
 
-it('a failed commit loses no missing row from the list, and lists no row again that came back', async () => {
+it('a failed commit neither drops a row from the list of missing rows nor lists a returned row again', async () => {
   const { memory, deletions } = await opened('full-1');
   await deletions.beforeCommit('tx-2', null);
   const after = await open(memory, 'full-1');
@@ -45,7 +45,7 @@ it('a failed commit loses no missing row from the list, and lists no row again t
   expect(await namedBy(after, 'tx-3')).toBe('tx-3');
 });
 
-it('rows that came back do not rename the list while the log names a sync whose list is not stored', async () => {
+it('rows that are back do not rename the list while the log names a sync whose list is not stored', async () => {
   const { deletions } = await opened('full-1');
   await deletions.afterCommit(naming('full-2'), null);
   expect(await namedBy(deletions, 'tx-2')).toBe('full-2');
@@ -60,7 +60,7 @@ it('a row that comes back during a commit is not taken for missing afterwards', 
   expect(deletions.has('b')).toBe(false);
 });
 
-it('a list that Redis lost stays void when a backup brings it back', async () => {
+it('a list of missing rows that Redis lost stays void when a backup brings it back', async () => {
   const memory = createMemoryStore().tenant('north').deletions;
   const deletions = await open(memory, 'full-1');
   deletions.noteSeen(['a']);

@@ -1,16 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
 import { boardOf } from './support/board-of.ts';
 import { markdownOn } from '../../../src/cli/help.ts';
-
-const open: StatusServer[] = [];
-const idle: Socket[] = [];
-afterEach(async () => {
-  for (const socket of idle.splice(0)) socket.destroy();
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
 
 async function openIdle({ port }: StatusServer, count: number): Promise<Socket[]> {
   const sockets = Array.from({ length: count }, () =>
@@ -18,7 +11,7 @@ async function openIdle({ port }: StatusServer, count: number): Promise<Socket[]
       .on('error', () => {})
       .resume(),
   );
-  idle.push(...sockets);
+  onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   return sockets;
 }
@@ -33,7 +26,7 @@ async function start(metricsText: () => Promise<string> = async () => 'up 1\n') 
   const metrics = { contentType: CONTENT_TYPE, metrics: metricsText } as const;
   const listen = async (port: number) => {
     const server = await startStatusServer({ host: '127.0.0.1', port, board, metrics, help: markdownOn });
-    open.push(server);
+    onTestFinished(() => server.close());
     return server;
   };
   const server = await listen(0);
@@ -65,54 +58,51 @@ it('/readyz gives every reason with its remedy, and /livez fails only where a re
   expect(await get('/readyz')).toMatchObject({ status: 503, text: expect.stringContaining(why) });
 });
 
-describe('the server', () => {
-  it('serves metrics, answers HEAD without a body, and only GET and HEAD, and no other path', async () => {
-    const { get } = await start();
-    const metrics = { status: 200, headers: { 'content-type': CONTENT_TYPE }, text: 'up 1\n' };
-    expect(await get('/metrics')).toMatchObject(metrics);
-    expect(await get('/livez', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
-    const post = await get('/livez', { method: 'POST', body: 'x'.repeat(100_000) });
-    expect(post).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
-    for (const path of ['/nothing', '/metrics/../etc'])
-      expect(await get(path)).toMatchObject({ status: 404 });
-  });
-
-  it('answers 500 for metrics that fail, and continues to serve', async () => {
-    const { get } = await start(() => Promise.reject(new Error('broken')));
-    expect([(await get('/metrics')).status, (await get('/livez')).status]).toEqual([500, 200]);
-  });
-
-  it('refuses a port in use and says what to set', async () => {
-    const { server, listen } = await start();
-    const message = expect.stringContaining(`127.0.0.1:${server.port}`) as string;
-    await expect(listen(server.port)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message });
-  });
-
-  it('closes although a connection stays open', async () => {
-    const { server } = await start();
-    const [socket] = await openIdle(server, 1);
-    socket?.write('GET /livez HTTP/1.1\r\nHost: x\r\n');
-    await expect(server.close()).resolves.toBeUndefined();
-  });
-
-  it('closes idle connections beyond its limit, the oldest first, and no answered one', async () => {
-    const scrape = Promise.withResolvers<string>();
-    const scraping = Promise.withResolvers<void>();
-    const { server, get } = await start(() => {
-      scraping.resolve();
-      return scrape.promise;
-    });
-    const metrics = get('/metrics');
-    await scraping.promise;
-    const [oldest, ...others] = await openIdle(server, 100);
-    await vi.waitFor(() => expect(oldest?.closed).toBe(true));
-    expect(others.filter(({ destroyed }) => destroyed)).toEqual([]);
-    scrape.resolve('up 1\n');
-    expect((await metrics).text).toBe('up 1\n');
-  });
+it('the status server serves metrics, answers HEAD without a body, and refuses other methods and paths', async () => {
+  const { get } = await start();
+  const metrics = { status: 200, headers: { 'content-type': CONTENT_TYPE }, text: 'up 1\n' };
+  expect(await get('/metrics')).toMatchObject(metrics);
+  expect(await get('/livez', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
+  const post = await get('/livez', { method: 'POST', body: 'x'.repeat(100_000) });
+  expect(post).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  for (const path of ['/nothing', '/metrics/../etc']) expect(await get(path)).toMatchObject({ status: 404 });
 });
 
-it('a trouble that lasts is news once', () => {
+it('the status server answers 500 for metrics that fail, and goes on serving', async () => {
+  const { get } = await start(() => Promise.reject(new Error('broken')));
+  expect([(await get('/metrics')).status, (await get('/livez')).status]).toEqual([500, 200]);
+});
+
+it('the status server refuses a port in use, and says what to set', async () => {
+  const { server, listen } = await start();
+  const message = expect.stringContaining(`127.0.0.1:${server.port}`) as string;
+  await expect(listen(server.port)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message });
+});
+
+it('the status server closes although a connection stays open', async () => {
+  const { server } = await start();
+  const [socket] = await openIdle(server, 1);
+  socket?.write('GET /livez HTTP/1.1\r\nHost: x\r\n');
+  await expect(server.close()).resolves.toBeUndefined();
+});
+
+it('the status server closes idle connections beyond its limit, the oldest first, but no busy one', async () => {
+  const scrape = Promise.withResolvers<string>();
+  const scraping = Promise.withResolvers<void>();
+  const { server, get } = await start(() => {
+    scraping.resolve();
+    return scrape.promise;
+  });
+  const metrics = get('/metrics');
+  await scraping.promise;
+  const [oldest, ...others] = await openIdle(server, 100);
+  await vi.waitFor(() => expect(oldest?.closed).toBe(true));
+  expect(others.filter(({ destroyed }) => destroyed)).toEqual([]);
+  scrape.resolve('up 1\n');
+  expect((await metrics).text).toBe('up 1\n');
+});
+
+it('a trouble of a tenant that lasts is news once', () => {
   const [tenant] = boardOf(0).board.tenants;
   const reports = [NO_HUB, NO_HUB, { ...NO_HUB, why: 'the hub refuses the token' }, null, null];
   expect(reports.map((each) => tenant?.report('hub', each))).toEqual([true, false, true, true, false]);

@@ -1,5 +1,5 @@
 import picocolors from 'picocolors';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { newSyncStats, noTally } from '../../../src/core/sync-stats.ts';
@@ -35,7 +35,7 @@ it.each([
   ['lists ids twice', 'rowsRepeated', { ...stats, rowsRepeated: 2 }],
   ['has older rows than before', 'rowsOlder', { ...stats, rowsOlder: 2 }],
   ['does not show what it refers to', 'notShown', { ...stats, absences: { ...NOTHING, notShown: 2 } }],
-])('that a hub %s is one line for each collection, without an id', (_, name, stats) => {
+])('the log says once for each collection that a hub %s, without an id', (_, name, stats) => {
   const orgs = syncEnded({ stats, collection: 'orgs' });
   const lines = logged(syncEnded({ stats }), syncEnded({ stats }), orgs);
   const warning = { level: 'warn', [name]: 2 };
@@ -54,7 +54,7 @@ it('a setting that nothing at the hub fits is logged once for each collection, w
   ]);
 });
 
-it('a hub that is away is not called one that differs from its specification', () => {
+it('the log does not say of a hub that is away that it answers otherwise than expected', () => {
   const away = { type: 'circuit-opened', retryInMs: 5_000 } as const;
   const differs = { type: 'hub-differs', target: 'users', how: 'it ignores the limit' } as const;
   const lines = logged(...[away, differs].map((event) => ({ type: 'hub', event }) as const));
@@ -64,7 +64,7 @@ it('a hub that is away is not called one that differs from its specification', (
   ]);
 });
 
-it('a short scan keeps removals back where the rest is published, and else gets advice on paging', () => {
+it('the log of a short scan says that removals wait, or how to page if the scan proved nothing', () => {
   const sync = { short: { rows: 190, total: 250, repeated: 0 }, why: 'short' };
   const warned = (outcome: 'complete' | 'inconclusive') =>
     logged(syncEnded({ ...sync, outcome })).filter(({ level }) => level === 'warn');
@@ -73,7 +73,7 @@ it('a short scan keeps removals back where the rest is published, and else gets 
   expect(said.map((text) => text.includes('Choose another hub.paging'))).toEqual([false, true]);
 });
 
-it('an inconclusive sync is a warning only if the one before was inconclusive too; its end is told', () => {
+it('only the second inconclusive sync in a row is a warning, and the next complete sync is logged', () => {
   const { board } = boardOf(0);
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
@@ -86,7 +86,7 @@ it('an inconclusive sync is a warning only if the one before was inconclusive to
   expect(said.at(-1)?.msg).toBe('the syncs of this collection succeed again');
 });
 
-it('the line of a sync has at level info what an operator reads, and at level debug all counts', () => {
+it('the log line of a sync has what an operator reads at level info, and all counts at level debug', () => {
   const ended = syncEnded({ stats: { ...stats, rowsCreated: 1 }, progress: loaded('users', 0) });
   const [line = ''] = written('info', ended);
   expect(Object.keys(JSON.parse(line) as object)).toEqual(
@@ -135,7 +135,7 @@ it('rows that are missing for the first time, and rows that are back, are logged
   ]);
 });
 
-it('a collection whose syncs failed is told once to succeed again, but not where the whole hub was away', () => {
+it('the log says once that syncs of a collection succeed again, unless the whole hub was away', () => {
   const failed = (code: 'HUB_FORBIDDEN' | 'HUB_UNREACHABLE'): PipelineEvent => {
     const error = new RollcallError(code, 'No', { remedy: 'Ask.' });
     return { type: 'sync-failed', collection: 'users', mode: 'FULL', error, durationMs: 1, retryInMs: 5 };
@@ -148,7 +148,7 @@ it('a collection whose syncs failed is told once to succeed again, but not where
   expect(after('HUB_UNREACHABLE')).toEqual([]);
 });
 
-it('published absences are a debug line a transaction, and those published while open a warning', () => {
+it('published absences are logged at level debug, and those published while open as a warning', () => {
   const event = (publishedOpen: number): PipelineEvent => ({
     type: 'absences-published',
     tally: { ...NOTHING, created: 2, shown: 2 },
@@ -167,7 +167,7 @@ it('published absences are a debug line a transaction, and those published while
   expect(warned).toEqual([expect.objectContaining({ tenant: 'north', publishedOpen: 3 })]);
 });
 
-it('the line of a sync shows the absences that followed, for absence versions alone', () => {
+it('the log line of a sync shows the absences that followed, for absence-versions alone', () => {
   const absences = { ...NOTHING, replaced: 2, shown: 2 };
   const sync = { mode: 'FULL', stats: { ...stats, mode: 'INCREMENTAL' } } as const;
   const versions = { ...sync, collection: 'absence-versions', stats: { ...sync.stats, absences } } as const;
@@ -177,36 +177,34 @@ it('the line of a sync shows the absences that followed, for absence versions al
   expect(Object.keys(other).filter((key) => ['absences', 'chains'].includes(key))).toEqual([]);
 });
 
-describe('the log on a terminal', () => {
-  it('tells a sync in one line, by its fields that have a value', () => {
-    const absences = { ...stats.absences, created: 3 };
-    const counts = { ...stats, rowsSeen: 7_501, rowsCreated: 12, absences };
-    expect(shown(syncEnded({ stats: counts, durationMs: 2_345, rows: 7_501, rejects: 1 }))).toMatch(
-      /^\d\d:\d\d:\d\d {2}north {2}users +a sync ended · outcome complete · mode FULL · durationMs 2345 · rowsSeen 7501 · rowsCreated 12 · absences \{"created":3\}\n$/,
-    );
-  });
+it('the log on a terminal shows a sync in one line, by its fields that have a value', () => {
+  const absences = { ...stats.absences, created: 3 };
+  const counts = { ...stats, rowsSeen: 7_501, rowsCreated: 12, absences };
+  expect(shown(syncEnded({ stats: counts, durationMs: 2_345, rows: 7_501, rejects: 1 }))).toMatch(
+    /^\d\d:\d\d:\d\d {2}north {2}users +a sync ended · outcome complete · mode FULL · durationMs 2345 · rowsSeen 7501 · rowsCreated 12 · absences \{"created":3\}\n$/,
+  );
+});
 
-  it('shows a failure with its remedy on the next line, in colour', () => {
-    const error = new RollcallError('HUB_UNREACHABLE', 'The hub is away', { remedy: 'Check hub.baseUrl.' });
-    const failed = { type: 'sync-failed', collection: 'users', mode: 'INCREMENTAL', error } as const;
-    const [json = ''] = written('info', { ...failed, retryInMs: 5, durationMs: 1 });
-    const lines = readableLine(json, picocolors.createColors(true)).split('\n');
-    expect(lines[0]).toContain('\u001B[33m! The hub is away');
-    expect(lines[1]).toContain('→\u001B[39m Check hub.baseUrl.');
-  });
+it('the log on a terminal shows a failure with its remedy on the next line, in colour', () => {
+  const error = new RollcallError('HUB_UNREACHABLE', 'The hub is away', { remedy: 'Check hub.baseUrl.' });
+  const failed = { type: 'sync-failed', collection: 'users', mode: 'INCREMENTAL', error } as const;
+  const [json = ''] = written('info', { ...failed, retryInMs: 5, durationMs: 1 });
+  const lines = readableLine(json, picocolors.createColors(true)).split('\n');
+  expect(lines[0]).toContain('\u001B[33m! The hub is away');
+  expect(lines[1]).toContain('→\u001B[39m Check hub.baseUrl.');
+});
 
-  it('has one line about the index at a start, and no control characters', () => {
-    const rebuilt = { ...caughtUp('users', null), how: 'rebuilt', why: 'Redis is empty' } as PipelineEvent;
-    const starts = [
-      { type: 'owned', owner: 'vm-1' },
-      rebuilt,
-      caughtUp('orgs', null),
-      { type: 'session-opened' },
-    ] as const;
-    expect(shown(...starts).match(/the index.*/g)).toEqual([
-      'the index equals the log · rebuilt 1 · current 1 · rows 20 · why Redis is empty',
-    ]);
-    const line = '{"time":0,"level":"info","msg":"a\\u001b[2J"}';
-    expect(readableLine(line)).not.toContain('\u001B');
-  });
+it('the log on a terminal has one line about the index at a start, and no control characters', () => {
+  const rebuilt = { ...caughtUp('users', null), how: 'rebuilt', why: 'Redis is empty' } as PipelineEvent;
+  const starts = [
+    { type: 'owned', owner: 'vm-1' },
+    rebuilt,
+    caughtUp('orgs', null),
+    { type: 'session-opened' },
+  ] as const;
+  expect(shown(...starts).match(/the index.*/g)).toEqual([
+    'the index equals the log · rebuilt 1 · current 1 · rows 20 · why Redis is empty',
+  ]);
+  const line = '{"time":0,"level":"info","msg":"a\\u001b[2J"}';
+  expect(readableLine(line)).not.toContain('\u001B');
 });

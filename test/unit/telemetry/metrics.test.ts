@@ -28,11 +28,7 @@ const PAGE: PipelineEvent = {
   },
   rows: 3,
 };
-const ENDED = syncEnded({
-  stats: { ...stats, rowsRemoved: 4, rowsOlder: 3 },
-  durationMs: 2_000,
-  rejects: 1,
-});
+const ENDED = syncEnded({ stats: { ...stats, rowsRemoved: 4, rowsOlder: 3 }, durationMs: 2_000, rejects: 1 });
 const CHAINS = {
   type: 'absences-published',
   tally: { created: 3, replaced: 2, deleted: 1, restored: 1, forgotten: 4, shown: 1, hidden: 0, notShown: 2 },
@@ -90,7 +86,7 @@ it('metrics appear with their names, labels and values', async () => {
   expect(bare).toEqual([]);
 });
 
-it('an incomplete sync does not count as the last complete one, and a collection that goes has none', async () => {
+it('the metric of the last complete sync counts no incomplete sync, and ends with its collection', async () => {
   const last = `rollcall_last_complete_sync_timestamp_seconds{${scope},mode="full"}`;
   const inconclusive = syncEnded({ outcome: 'inconclusive' });
   expect(await linesAfter(caughtUp('users', null), inconclusive)).toContain(`${last} 0`);
@@ -100,7 +96,7 @@ it('an incomplete sync does not count as the last complete one, and a collection
   expect(text.filter((line) => line.startsWith(last))).toEqual([]);
 });
 
-it('contradictions are known from the start until corrected, and counters exist before they count', async () => {
+it('metrics have contradictory absences from the start on, and counters before they count', async () => {
   const start = { ...caughtUp('users', null), contradictions: 3 } as PipelineEvent;
   const line = (count: number): string => `rollcall_absence_contradictions{tenant="north"} ${count}`;
   expect(await linesAfter(start, { ...CHAINS, contradictions: 1 })).toContain(line(1));
@@ -126,10 +122,7 @@ it('metrics of a tenant with all collections are at most 475 series, syncs and f
   const synced = COLLECTIONS.filter((name) => name !== 'absences' && name !== 'absence-changes');
   const world = boardOf(START_MS, COLLECTIONS);
   for (const collection of synced) {
-    world.emit({
-      ...caughtUp(collection, loaded(collection, START_MS)),
-      contradictions: 0,
-    } as PipelineEvent);
+    world.emit({ ...caughtUp(collection, loaded(collection, START_MS)), contradictions: 0 } as PipelineEvent);
     for (const mode of ['FULL', 'INCREMENTAL'] as const) {
       world.emit({ type: 'sync-started', collection, mode });
       world.emit({ ...ENDED, collection, mode, stats: { ...stats, mode } });
@@ -146,11 +139,10 @@ it('metrics of a tenant with all collections are at most 475 series, syncs and f
 });
 
 it('metrics of the process let an idle event loop sleep, and stay out of the shared registry', async () => {
-  const sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
+  using sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
   const { registry, board } = boardOf(0);
   createMetrics(new Registry(), board, { process: true });
   expect(sampled.mock.calls[0]?.[0]?.resolution).toBeGreaterThanOrEqual(100);
-  sampled.mockRestore();
   expect([await register.metrics(), await registry.metrics()]).toEqual([
     '\n',
     expect.not.stringContaining('process_cpu'),

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { pageOn } from '../../../src/cli/help.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
@@ -85,7 +85,7 @@ it('alerts and dashboard group and name by labels that the metrics of the query 
   expect(wrong).toEqual([]);
 });
 
-it('alerts and dashboard have a test of their own for each alert', () => {
+it('each alert has a test of its own in alerts.test.yaml', () => {
   const tests = read('helm/rollcall/monitoring/alerts.test.yaml');
   expect(alerts.length).toBeGreaterThan(8);
   expect(alerts.filter(({ alert }) => !tests.includes(`alertname: ${alert}\n`))).toEqual([]);
@@ -95,19 +95,17 @@ it('rollcall help explains the decision about rows on hold, as a webhook names i
   expect(pageOn('ROWS_ON_HOLD')).toMatch(/^# Decide/);
 });
 
-describe('the runbooks', () => {
-  const text = read('docs/runbooks.md');
-  const sections = [...text.matchAll(/^### (\w+)\n\n(?:.+\n)+\n1\. /gm)].map(([, name = '']) => name);
+const text = read('docs/runbooks.md');
+const sections = [...text.matchAll(/^### (\w+)\n\n(?:.+\n)+\n1\. /gm)].map(([, name = '']) => name);
 
-  it('have a section with steps for each alert and each error code, and no other', () => {
-    const wanted = [...alerts.map(({ alert }) => alert), ...ERROR_CODES];
-    expect(sections.toSorted()).toEqual(wanted.toSorted());
-    expect(text.match(/^### /gm)).toHaveLength(wanted.length);
-  });
+it('the runbooks have a section with steps for each alert and each error code, and no other section', () => {
+  const wanted = [...alerts.map(({ alert }) => alert), ...ERROR_CODES];
+  expect(sections.toSorted()).toEqual(wanted.toSorted());
+  expect(text.match(/^### /gm)).toHaveLength(wanted.length);
+});
 
-  it('are what "rollcall help" prints for each alert and error code, as each alert says', () => {
-    for (const { alert, annotations } of alerts) expect(annotations.runbook).toBe(`rollcall help ${alert}`);
-    for (const name of sections)
-      expect(pageOn(name)).toMatch(new RegExp(`^### ${name}\\n\\n(?:.+\\n)+\\n1\\. `));
-  });
+it('"rollcall help" prints the runbook of each alert and error code, and each alert says so', () => {
+  for (const { alert, annotations } of alerts) expect(annotations.runbook).toBe(`rollcall help ${alert}`);
+  for (const name of sections)
+    expect(pageOn(name)).toMatch(new RegExp(`^### ${name}\\n\\n(?:.+\\n)+\\n1\\. `));
 });

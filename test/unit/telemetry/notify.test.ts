@@ -58,7 +58,7 @@ async function tell(script: Script, answerWithinMs?: number) {
   };
 }
 
-it('a hold is posted as JSON with its commands and the token, and its end under the same id', async () => {
+it('a notice of a hold is posted as JSON with commands and token, and its end under the same id', async () => {
   await using told = await tell(answer(200));
   await vi.waitFor(() => expect(told.asked).toHaveLength(1), WITHIN);
   told.hold(0, null);
@@ -78,7 +78,7 @@ it.each<[string, Script]>([
   ['answers 503', answer(503)],
   ['redirects', answer(302, {}, { location: 'http://127.0.0.1:1/' })],
   ['breaks the connection', (_, response) => void response.destroy()],
-])('a receiver that %s is asked again until it takes the message, and is logged once', async (_, fails) => {
+])('a receiver of notices that %s is asked again, and logged once', async (_, fails) => {
   await using told = await tell(inTurn(fails, fails, fails, answer(204)));
   await vi.waitFor(async () => expect(await told.count('sent')).toBe(1), WITHIN);
   expect([await told.count('failed'), new Set(told.asked.map(({ body }) => body.slice(0, 40))).size]).toEqual(
@@ -91,7 +91,7 @@ it.each<[string, Script]>([
   expect(told.said.join('')).not.toMatch(/secret|sig=x|127\.0\.0\.1/);
 });
 
-it('a receiver that hangs is given up after some seconds, and gets one message at a time', async () => {
+it('a receiver of notices that hangs is given up after some seconds, and gets one at a time', async () => {
   const open: ServerResponse[] = [];
   await using told = await tell((_, response) => void open.push(response), 500);
   await vi.waitFor(() => expect(told.asked).toHaveLength(2), WITHIN);
@@ -103,13 +103,13 @@ it('a receiver that hangs is given up after some seconds, and gets one message a
   await told.stop();
 });
 
-it('a receiver whose answer never ends has taken the message', async () => {
+it('a receiver of notices whose answer never ends has taken the notice', async () => {
   await using told = await tell((_, response) => void response.writeHead(200).write('o'));
   await vi.waitFor(async () => expect(await told.count('sent')).toBe(1), WITHIN);
   expect(told.asked).toHaveLength(1);
 });
 
-it('a process that ends because nothing else helps says why at once', async () => {
+it('a process that ends because nothing else helps sends a notice that says why at once', async () => {
   await using told = await tell(answer(200));
   told.board.stop('Topics differ (KAFKA_TOPIC_MISMATCH)');
   await told.stop();

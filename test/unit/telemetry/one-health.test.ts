@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { HubEvent } from '../../../src/core/hub-events.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
@@ -7,17 +7,13 @@ import { heardOf } from '../../../src/core/health/tenant-status.ts';
 import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
 import { unchangedRows } from '../../../src/core/rows/row-changes.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
-import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
+import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { boardOf, caughtUp, configOf, loaded, syncEnded, onHoldIn } from './support/board-of.ts';
 import { markdownOn } from '../../../src/cli/help.ts';
 
 const START_MS = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE_MS = 60_000;
-const open: StatusServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
 
 type World = ReturnType<typeof boardOf>;
 
@@ -42,7 +38,6 @@ async function expectHealth(
     metrics: registry,
     help: markdownOn,
   });
-  open.push(server);
   const url = `http://127.0.0.1:${server.port}`;
   const readyz = await fetch(`${url}/readyz`);
   const { reasons } = (await readyz.json()) as { reasons: { part: string }[] };
@@ -55,6 +50,7 @@ async function expectHealth(
     }[];
   };
   const text = await (await fetch(`${url}/metrics`)).text();
+  await server.close();
   const unready = [...text.matchAll(/^rollcall_ready\{tenant="north",part="(\w+)"\} 0$/gm)];
   const heartbeat = { owner: 'vm-1', ownedSinceMs: START_MS, info: board.heartbeatOf('north') };
   const { health } = heardOf(heartbeat, '1.2.3');
@@ -70,14 +66,7 @@ async function expectHealth(
     isReady: json.ready,
     state: json.tenants[0]?.state,
     metrics: unready.map(([, part = '']) => part).toSorted((one, other) => one.localeCompare(other)),
-  }).toEqual({
-    code: isReady ? 200 : 503,
-    readyz: parts,
-    json: others,
-    isReady,
-    state,
-    metrics: others,
-  });
+  }).toEqual({ code: isReady ? 200 : 503, readyz: parts, json: others, isReady, state, metrics: others });
   return `${text}${JSON.stringify(json)}`;
 }
 
@@ -180,7 +169,7 @@ it.each<[name: string, ...Beat[]]>([
     [[...opened], WELL],
   ],
   [
-    'a hub that refuses connections shows within 20 s, before the sync gives up',
+    'a hub that refuses connections is in trouble within 20 s, before the sync gives up',
     [[], WELL],
     [[requestFailed('HUB_UNREACHABLE'), 20_000], HUB],
     [[requestFailed('HUB_CIRCUIT_OPEN')], HUB, '(HUB_UNREACHABLE)'],
@@ -194,12 +183,12 @@ it.each<[name: string, ...Beat[]]>([
     [[requestFailed('HUB_TIMEOUT'), sessionFailed, 27_000], FULL_REDIS],
   ],
   [
-    'a watermark grows old while nothing happens at all',
+    'a tenant is late once its watermark is old, even if nothing happens at all',
     [[9 * MINUTE_MS], WELL],
     [[MINUTE_MS], LATE, WATERMARK],
   ],
   [
-    'a collection that was never loaded shows, and its last complete sync has the value 0',
+    'a tenant is loading while a collection was never loaded, and the metric of its sync is 0',
     [[caughtUp('orgs', null)], ['loading', 'load'], NEVER],
   ],
   [
@@ -207,7 +196,7 @@ it.each<[name: string, ...Beat[]]>([
     [[syncEnded(behind), syncEnded(orgsBehind)], WELL, WATERMARK],
   ],
   [
-    'a Core API that fails alone shows, whatever the rest of the hub answers',
+    'a hub is in trouble if its Core API fails alone, whatever the rest of the hub answers',
     [[requestFailed('HUB_TIMEOUT', 'schedules'), 15_000, requestDone('users')], HUB],
     [[requestDone('schedules')], WELL],
   ],
@@ -217,38 +206,38 @@ it.each<[name: string, ...Beat[]]>([
     [[rowsOnHold(0, null)], WELL, ...decisions('', 0, 0)],
   ],
   [
-    'a hub that counts more rows than it returns is a reason, until a sync like it is complete',
+    'a hub that counts more rows than it returns is a trouble until a full sync is complete',
     [[shortSync], ['in-trouble', 'short'], '190 of 250 rows'],
     [[syncEnded(sync('FULL'))], WELL],
   ],
   [
-    'two incremental syncs in a row that proved nothing are a reason, until a sync like them is complete',
+    'two incremental syncs in a row that proved nothing are a trouble until the next is complete',
     [[syncEnded(nothingProved)], WELL],
     [[syncEnded(nothingProved)], COLLECTION, '190 of 250 rows'],
     [[syncEnded(sync('INCREMENTAL'))], WELL],
   ],
   [
-    'a collection that alone gets no answer again and again leaves the hub ready, which answers others',
+    'a collection that alone gets no answer again and again is in trouble, and the hub is not',
     [[timedOut, requestDone('users'), timedOut, requestDone('users')], COLLECTION],
     [[requestFailed('HUB_TIMEOUT'), timedOut, 16_000], COLLECTION, '(HUB_TIMEOUT)'],
   ],
   [
-    'a collection whose syncs fail twice in a row is marked, and leaves the process ready, until one ends',
+    'a collection whose syncs fail twice is in trouble until one ends, but the process is ready',
     [[refused('users')], WELL],
     [[20_000, refused('users')], COLLECTION, FAILS, ...MARKED],
     [[syncEnded(sync('INCREMENTAL'))], WELL, inTrouble('collection', 0)],
   ],
   [
-    'a hub that refuses all that it is asked for is not ready',
+    'a hub that refuses all that Rollcall asks for is in trouble',
     [[refused('users'), refused('users'), refused('orgs')], COLLECTION],
     [[refused('orgs')], HUB],
   ],
   [
-    'a collection many of whose rows cannot be read is marked, and leaves the process ready',
+    'a collection with many unreadable rows is in trouble, but the process is ready',
     [[manyRejects], ['in-trouble', 'rejects'], '62 of 210 rows cannot be read', inTrouble('rejects', 1)],
   ],
   [
-    'a sync in progress has the rows seen, expected and published, until a full sync of some scopes ends',
+    'a running sync shows the rows seen, expected and published until a sync of some scopes ends',
     [[starts('FULL'), page], WELL, running, '"rowsNow":12,'],
     [[syncEnded({ ...sync('INCREMENTAL'), mode: 'FULL' })], WELL, NOTHING_RUNS],
   ],
@@ -367,28 +356,25 @@ it('a failure of the hub that several collections meet is news once, and so is i
 it.each([
   [['HUB_UNREACHABLE', 'HUB_CIRCUIT_OPEN', 'HUB_CIRCUIT_OPEN'], null],
   [['HUB_UNREACHABLE', 'HUB_CIRCUIT_OPEN', 'HUB_UNREACHABLE'], 'collection'],
-] as const)(
-  'only syncs that asked the hub mark a collection, also when the circuit closes (%j)',
-  (codes, part) => {
-    const { board, emit } = wellWorld();
-    const failed = { type: 'sync-failed', mode: 'FULL', durationMs: 1, retryInMs: null } as const;
-    for (const code of codes) {
-      const error = new RollcallError(code, 'Cannot read orgs', { remedy: '' });
-      emit({ ...failed, collection: 'orgs', error });
-    }
-    const troubles = () => {
-      const { health } = heardOf(
-        { owner: 'vm-1', ownedSinceMs: START_MS, info: board.heartbeatOf('north') },
-        '1.2.3',
-      );
-      const orgs = health?.collections.find(({ collection }) => collection === 'orgs');
-      return [health?.state, orgs?.trouble?.part ?? null];
-    };
-    expect(troubles()).toEqual(['in-trouble', part]);
-    emit(hub({ type: 'circuit-closed' }));
-    expect(troubles()).toEqual([part === null ? 'well' : 'in-trouble', part]);
-  },
-);
+] as const)('only syncs that asked the hub put a collection in trouble (%j)', (codes, part) => {
+  const { board, emit } = wellWorld();
+  const failed = { type: 'sync-failed', mode: 'FULL', durationMs: 1, retryInMs: null } as const;
+  for (const code of codes) {
+    const error = new RollcallError(code, 'Cannot read orgs', { remedy: '' });
+    emit({ ...failed, collection: 'orgs', error });
+  }
+  const troubles = () => {
+    const { health } = heardOf(
+      { owner: 'vm-1', ownedSinceMs: START_MS, info: board.heartbeatOf('north') },
+      '1.2.3',
+    );
+    const orgs = health?.collections.find(({ collection }) => collection === 'orgs');
+    return [health?.state, orgs?.trouble?.part ?? null];
+  };
+  expect(troubles()).toEqual(['in-trouble', part]);
+  emit(hub({ type: 'circuit-closed' }));
+  expect(troubles()).toEqual([part === null ? 'well' : 'in-trouble', part]);
+});
 
 it('a failure that ends a session is news once, not at each sync that it ends or at the next session', () => {
   const { board } = wellWorld();

@@ -36,7 +36,7 @@ async function watch(...answers: readonly (typeof away | typeof refusal | null)[
   return { unready, said };
 }
 
-it('a service that stops to answer is a reason within a minute until it answers, and is logged once', async () => {
+it('a service that stops answering is not ready within a minute until it answers, and is logged once', async () => {
   expect(await watch(null, away, away, null, null)).toEqual({
     unready: [[], [part], [part], [], []],
     said: [`${name} did not answer (${away})`, `${name} answers again`],

@@ -60,7 +60,7 @@ const alone = async (...results: (SyncResult | ReplacedSync | Error)[]) => {
   return { ...syncsOf(own, results), findings: own.findings };
 };
 
-it('an incremental sync of too many rows becomes a full one', async () => {
+it('an incremental sync of too many rows becomes a full sync', async () => {
   const stats = statsOf('INCREMENTAL', 3);
   const oversized = { kind: 'becomes-full', why: 'oversized', stats } as const;
   const { syncs, modes } = await alone(oversized, complete('FULL', 4));
@@ -71,15 +71,12 @@ it('an incremental sync of too many rows becomes a full one', async () => {
 const refusedWith = (status: number) =>
   new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '', status });
 
-it.each([400, 422])(
-  'once the hub has answered %i to the filter by time, a full sync replaces each incremental one',
-  async (status) => {
-    const { syncs, modes } = await alone(refusedWith(status));
-    await syncs.withFollowUps('INCREMENTAL', { signal });
-    await syncs.withFollowUps('INCREMENTAL', { signal });
-    expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
-  },
-);
+it.each([400, 422])('full syncs replace incremental ones after %i to the filter by time', async (status) => {
+  const { syncs, modes } = await alone(refusedWith(status));
+  await syncs.withFollowUps('INCREMENTAL', { signal });
+  await syncs.withFollowUps('INCREMENTAL', { signal });
+  expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
+});
 
 it.each([AWAY, ...[302, 304, 402, 406, 409, 413, 451].map(refusedWith)])(
   'after an incremental sync fails with $message (HTTP $status), the next one is incremental, too',
@@ -91,7 +88,7 @@ it.each([AWAY, ...[302, 304, 402, 406, 409, 413, 451].map(refusedWith)])(
   },
 );
 
-it('an incremental sync that is short becomes a full one', async () => {
+it('an incremental sync that is short becomes a full sync', async () => {
   const way = { scope: '', reason: 'no-next-link', paging: 'keyset', rowsWithoutId: 0 };
   const scan: ScanEvidence = { ...way, rows: 2, distinctRows: 2, totalAtStart: 3, totalAtEnd: 3 };
   const short = { kind: 'becomes-full', why: 'short', stats: statsOf('INCREMENTAL') } as const;
@@ -138,7 +135,7 @@ it('a full sync that is due waits for its turn, while incremental syncs go on', 
   expect(permits.tryAcquire()).toBeTypeOf('function');
 });
 
-it('a full sync that is due is given up for what comes first', async () => {
+it('a full sync that is due and waits for its turn is given up for what comes first', async () => {
   const { release, permits, syncs, modes } = await waiting();
   const first = new AbortController();
   const full = syncs.withFollowUps('FULL', { signal, untilTurn: first.signal });
@@ -150,7 +147,7 @@ it('a full sync that is due is given up for what comes first', async () => {
   expect([modes.includes('FULL'), permits.tryAcquire()]).toEqual([false, expect.any(Function)]);
 });
 
-it('a full sync that is due waits for nobody when a person asked for it', async () => {
+it('a full sync that a person asked for waits for no turn', async () => {
   const { syncs, modes } = await waiting();
   await syncs.withFollowUps('FULL', { signal });
   expect(modes).toContain('FULL');
@@ -201,7 +198,7 @@ it('a confirming sync that is not needed runs only where a hold that has ended p
   expect(await once(1)).toMatchObject({ kind: 'complete', rowsOnHold: 1 });
 });
 
-it('a confirming sync of earlier answers for a pull only until another full sync has settled something', async () => {
+it('a pull takes the result of an earlier confirming sync only until another full sync has ended', async () => {
   const hub = new MadeHub(10);
   for (const id of ['a', 'b', 'c']) hub.put(id, 1);
   const own = await hub.session();
@@ -254,17 +251,14 @@ it.each([
   [500, 2_000],
   [15_000, 15_000],
   [31_536_000_000, 600_000],
-])(
-  'the next attempt waits for the hub (%s ms), but ten minutes at most: %i ms',
-  async (retryAfterMs, retryInMs) => {
-    const error = new HubError('HUB_TOKEN_REFUSED', 'No token', { remedy: 'Check it.', retryAfterMs });
-    const { runner, events } = await failingRunner(error);
-    await expect(runner.once('FULL', { signal })).rejects.toBe(error);
-    expect(events).toContainEqual(expect.objectContaining({ type: 'sync-failed', retryInMs }));
-  },
-);
+])('a failed sync with a Retry-After of %s ms is repeated in %i ms', async (retryAfterMs, retryInMs) => {
+  const error = new HubError('HUB_TOKEN_REFUSED', 'No token', { remedy: 'Check it.', retryAfterMs });
+  const { runner, events } = await failingRunner(error);
+  await expect(runner.once('FULL', { signal })).rejects.toBe(error);
+  expect(events).toContainEqual(expect.objectContaining({ type: 'sync-failed', retryInMs }));
+});
 
-it('requests that wait are taken in their order, and each resolves or is rejected with its outcome', async () => {
+it('requested syncs are taken in their order, and each request ends with the outcome of its sync', async () => {
   const requests = new SyncRequests(sleep);
   const first = requests.add('FULL', {});
   const second = requests.add('INCREMENTAL', {});

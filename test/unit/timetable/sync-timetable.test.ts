@@ -11,15 +11,11 @@ const DAY = 24 * 60 * MINUTE;
 /** Of schedules, whose last full sync was at 04:00 in Oslo. */
 it.each([
   ['waits while no scope has changed', { inMs: 10 * MINUTE, changed: [] }, { kind: 'wait' }],
-  ['is incremental when some have', { inMs: 10 * MINUTE }, { mode: 'INCREMENTAL' }],
+  ['is incremental when scopes have changed', { inMs: 10 * MINUTE }, { mode: 'INCREMENTAL' }],
   ['is full at the start under another mapping', { inMs: MINUTE, isMappingNew: true }, { mode: 'FULL' }],
-  [
-    'is not full before the daily one, however old its watermark is',
-    { inMs: DAY - MINUTE },
-    { mode: 'INCREMENTAL' },
-  ],
-  ['is the daily full one', { inMs: DAY + MINUTE }, { mode: 'FULL' }],
-])('the next sync where changed scopes are known %s', (_name, given, expected) => {
+  ['is not full just because the watermark is old', { inMs: DAY - MINUTE }, { mode: 'INCREMENTAL' }],
+  ['is the daily full sync when that is due', { inMs: DAY + MINUTE }, { mode: 'FULL' }],
+])('the next sync of schedules %s', (_name, given, expected) => {
   const {
     inMs,
     changed = ['s1'],
@@ -45,7 +41,7 @@ it.each([
   expect(timetable.next()).toMatchObject(expected);
 });
 
-it('a filter that the hub refused is tried again after a day', () => {
+it('a filter by time that the hub has refused is tried again after a day', () => {
   let nowMs = LAST_FULL_MS + MINUTE;
   const timetable = new SyncTimetable({
     tenant: { runtime: { now: () => nowMs } },

@@ -5,7 +5,7 @@ import type { Coordination } from '../../../src/state/coordination.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import { TenantRun } from '../../../src/worker/tenant-run.ts';
 
-it('a process announces how the tenant is before it answers a command, so that status shows the result', async () => {
+it('a process announces the health of a tenant before it answers a command, so that status shows it', async () => {
   const did: string[] = [];
   const stop = new AbortController();
   const coordination: Partial<Coordination> = {

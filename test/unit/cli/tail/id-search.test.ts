@@ -12,14 +12,14 @@ it.each([
   ['in a row whose letters are escaped', 'bjørn', { row: '{"sourcedId":"bj\\u00f8rn"}' }],
   ['in a composite key', 'a|b%', compositeKey('a|b%', '2026-11-20')],
   ['with characters that mean something in a pattern', 'a.(b', { id: 'a.(b' }],
-])('an id is found %s', (_where, id, value) => {
+])('tail --about finds an id %s', (_where, id, value) => {
   expect(new IdSearch(id).isIn(value)).toBe(true);
 });
 
 it.each([
   ['a UUID, packed', '00d3a7b2-4c1e-4f0e-9d55-0a1b2c3d4e5f', '00d3a7b24c1e4f0e9d550a1b2c3d4e5f'],
   ['another id, as text', 'id-of-no-uuid', Buffer.from('id-of-no-uuid').toString('hex')],
-])('an id is found in an entry of absence-state: %s', (_what, id, hex) => {
+])('tail --about finds an id in an entry of absence-state: %s', (_what, id, hex) => {
   const entry = Buffer.from(`10480203${hex}0a`, 'hex');
   expect(new IdSearch(id).isInBytes(entry)).toBe(true);
   expect(new IdSearch('11d3a7b2-4c1e-4f0e-9d55-0a1b2c3d4e5f').isInBytes(entry)).toBe(false);
@@ -29,11 +29,11 @@ it.each([
   ['142', '42'],
   ['42a', '42'],
   ['a-4b', 'a.4b'],
-])('a longer or another id, %s, is not taken for %s', (value, id) => {
+])('tail --about does not take %s for the id %s', (value, id) => {
   expect(new IdSearch(id).isIn({ value })).toBe(false);
 });
 
-it('a printed record contains no character that steers a terminal, and is the same JSON', () => {
+it('tail prints a record as the same JSON, but without characters that control a terminal', () => {
   const record = { key: 'a\u001B[2J\nb\u009B2J\u202Ec', value: { name: 'bjørn 🎓' } };
   const line = jsonLine(record);
   // oxlint-disable-next-line no-control-regex -- these are the characters that must not be there

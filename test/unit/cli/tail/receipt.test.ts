@@ -24,7 +24,7 @@ function receiptOf(records: readonly string[], { settings = SETTINGS, now = '20T
 
 const REMOVED = ['pupil 08:00 about', 'pupil 09:00 about', 'pupil 10:00 removal', 'other 11:00 other'];
 
-it('a receipt says by when values and keys of a removed row are gone from Kafka', () => {
+it('the receipt of "tail --about" says by when values and keys of a removed row are gone from Kafka', () => {
   const { cells, verdict } = receiptOf(REMOVED);
   const [first, last] = ['2026-11-20T08:00:00.000Z', '2026-11-20T10:00:00.000Z'];
   const gone = ['2026-11-22T10:02:00.000Z', '2026-11-30T10:02:00.000Z'];
@@ -51,20 +51,20 @@ it.each([
     ['2', '1', 'still published', 'still published'],
     /^not complete: the id is still published in users \(1 key\), until/,
   ],
-])('a receipt counts %s', (_, records, [count, held, ...times], complete) => {
+])('the receipt of "tail --about" counts %s', (_, records, [count, held, ...times], complete) => {
   const { cells, verdict } = receiptOf(records);
   const gone = times.map((time) => (/^\d/.test(time) ? `2026-11-${time}:00.000Z` : time));
   expect([cells[1], cells[4], cells[5], cells[6]]).toEqual([count, held, ...gone]);
   expect(verdict).toMatch(complete);
 });
 
-it('a receipt gives no time where the settings of a topic are not known', () => {
+it('the receipt of "tail --about" gives no time where the settings of a topic are not known', () => {
   const { cells, verdict } = receiptOf(['pupil 10:00 removal'], { settings: new Map() });
   expect(cells.slice(5)).toEqual(['not known', 'not known']);
   expect(verdict).toMatch(/^not complete: Kafka still has these records, and nobody here may read/);
 });
 
-it('a receipt calls an erasure complete only when the topics have no record of the id any more', () => {
+it('the receipt of "tail --about" calls an erasure complete only when the topics have no record of the id any more', () => {
   expect(receiptOf(['other 08:00 other']).verdict).toMatch(/^complete: no record/);
   expect(receiptOf(REMOVED, { now: '30T10:03' }).verdict).toMatch(
     /^not complete: Kafka still has these records, although it should have deleted them by 2026-11-30/,

@@ -156,7 +156,7 @@ rule 1 (lists): a version that refers to itself is current, and counted
   v1<v1>v1. → v1/1 CREATED v1 → v1(v1)=v1 !1
 rule 1 (lists): a version never leaves its list because links change
   v1>v2 v2<v1. v1 v2. → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2
-rule 1 (lists): a link that its record names no longer is counted no longer
+rule 1 (lists): a refused link is counted until its record no longer names it
   v1>v2 v2<v1 v3<v1. v3. → v1/1 CREATED v1, v1/2 REPLACED v2, v3/1 CREATED v3 → v1(v1 v2)=v2 v3(v3)=v3
 rule 1 (lists): all rows of a batch are placed before any link is followed
   v3<v2 v1 v2<v1; → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v3 → v1(v1 v2 v3)=v3
@@ -164,72 +164,72 @@ rule 1 (lists): all rows of a batch are placed before any link is followed
   v1 v3<v2 v2<v1; → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v3 → v1(v1 v2 v3)=v3
 rule 1 (lists): a placeholder id in both links does not chain the absences that name it
   v1<none>none. v2<none>none v3<none>none v4<none>none@2. → v1/1 CREATED v1, v2/1 CREATED v2, v3/1 CREATED v3, v4/1 CREATED v4 → v1(none v1)=v1 v2(v2)=v2 v3(v3)=v3 v4(v4)=v4 !5
-rule 2 (awaited ids): an id that is referred to stands in the list until it is read
+rule 2 (awaited ids): an id that a version refers to stands in the list until its version is read
   v1>v2; → v1/1 CREATED v1 → v1(v1 v2)=v1 ?v2
   v1>v2; v2; → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2
-rule 2 (awaited ids): one that turns out to be of another student is taken out
+rule 2 (awaited ids): an awaited version leaves the list if it is of another student
   v1>v2. v2@2. → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1 → v1(v1)= v2(v2)=v2 !1
-rule 2 (awaited ids): a record without a student fits any
+rule 2 (awaited ids): a version without a student fits into the list of any student
   v1>v2 v2<v1@-. → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2
-rule 2 (awaited ids): the key of an unpublished entry is none, as it may be another student's
+rule 2 (awaited ids): an awaited id never becomes an absence id, as it may be of another student
   v2<v1; v1@2; . → v2/1 CREATED v2, v1/1 CREATED v1, v1/2 DELETED v1 → v2(v2)=v2 v1(v1)= !1
-rule 2 (awaited ids): an entry that another one only names, and is refused there, stays open
+rule 2 (awaited ids): an id stays awaited if a version of another student refers to it
   v1>v2; x<v2@2; → v1/1 CREATED v1, x/1 CREATED x → v1(v1 v2)=v1 x(x)=x ?v2 !2
-rule 3 (the absence id): it is the oldest version that was read at the first publication, and stays
+rule 3 (the absence id): the oldest version read at the first publication gives the id for good
   v2<v1. v1>v2. -v2. → v2/1 CREATED v2, v2/2 DELETED v2 VANISHED → v2(v1 v2)=
-rule 4 (continued): of two published absences that a later version joins, the older one ends
+rule 4 (continued): when a later version joins two published absences, the older absence ends
   m z<a. a<m>z. → m/1 CREATED m, z/1 CREATED z, m/2 DELETED m MERGED z → m(m)= z(a z)=z !1
   m. z<a. a<m>z. m>a. → m/1 CREATED m, z/1 CREATED z, m/2 DELETED m MERGED z → m(m)= z(a z)=z !2
-rule 4 (continued): the older absence waits until the one that continues it is published
+rule 4 (continued): an absence ends only once the absence that continues it is published
   v2. v1>v3 v3<v1>v4; v2>v3; . → v2/1 CREATED v2, v1/1 CREATED v1, v1/2 REPLACED v3, v2/2 DELETED v2 MERGED v1 → v2(v2)= v1(v1 v3 v4)=v3 !1
   e; a<b; e>a; . → e/1 CREATED e, a/1 CREATED a, e/2 DELETED e MERGED a → e(e)= a(b a)=a !1
 rule 4 (continued): a replacement that corrects the pupil ends one absence and begins another
   v1. v1>v2; v2@2; . → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1 → v1(v1)= v2(v2)=v2 !1
   v1. v1; v2<v1@2; . → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1 → v1(v1)= v2(v2)=v2 !1
-rule 4 (continued): a new version after the continued one restores its absence
+rule 4 (continued): a new version restores an absence that had ended as continued
   v1 v2<v1@2. v1>v3 v3<v1. → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1, v1/3 RESTORED v3 → v1(v1 v3)=v3 v2(v2)=v2 !1
 rule 5 (tail and steps): each version after the one published last has its step, then the deletion
   v1. v1>v2 v2<v1>v3 v3<v2!. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v3, v1/4 DELETED v3 → v1(v1 v2 v3)=
-rule 5 (tail and steps): a deleted version that leaves the hub does not revive the one before it
+rule 5 (tail and steps): a deleted version that leaves the hub does not revive an older version
   v1>v2 v2<v1!. -v2. v1>v2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 → v1(v1 v2)=
-rule 5 (tail and steps): a version that left unpublished ends the absence with the one published last
+rule 5 (tail and steps): an absence whose tail left unpublished ends with its last published version
   v1. v1>v2 v3<v2!; -v3; . → v1/1 CREATED v1, v1/2 DELETED v1 → v1(v1 v2 v3)=
   v1 z. v1>v2 v3<v2>z; z<y v3<v2>z!; -v3; . → v1/1 CREATED v1, z/1 CREATED z, v1/2 DELETED v1 MERGED z → v1(v1 v2 v3)= z(y z)=z !1
-rule 5 (tail and steps): what stands before the version published last is never published
+rule 5 (tail and steps): a version older than the last published version is never published
   v2<v1. v1>v2. → v2/1 CREATED v2 → v2(v1 v2)=v2
 rule 5 (tail and steps): a deletion that is withdrawn restores the absence
   v1!. v1; → v1/1 CREATED v1, v1/2 DELETED v1, v1/3 RESTORED v1 → v1(v1)=v1
-rule 6 (pages): while a sync runs, nothing of an absence is published beyond its first awaited id
+rule 6 (pages): until a sync ends, no version is published after the first awaited id
   v1>v2 v3<v2!; → v1/1 CREATED v1 → v1(v1 v2 v3)=v1 ?v2
   v1>v2 v3<v2!; . → v1/1 CREATED v1, v1/2 REPLACED v3, v1/3 DELETED v3 → v1(v1 v2 v3)=
 rule 6 (pages): the end of a sync ignores awaited ids
   v2<v1; → - → v2(v1 v2)= ?v1
   v2<v1; . → v2/1 CREATED v2 → v2(v1 v2)=v2
-rule 6 (pages): an absence whose record is not at hand is settled at the end of the sync
+rule 6 (pages): an absence with a record that is not at hand is published at the end of the sync
   v1 v2<v1 ~v2; → - → v1(v1 v2)=
   v1 v2<v1 ~v2; . → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2
-rule 7 (vanished): where the last one left names no successor, it is shown again after the sync
+rule 7 (vanished): the last version left is shown again after the sync if it names no successor
   v1 v2<v1. -v2; → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2
   v1 v2<v1. -v2; . → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v1 VANISHED → v1(v1 v2)=v1
-rule 7 (vanished): where it names one, the absence is deleted, and restored with its tail
+rule 7 (vanished): an absence is deleted while its last version names a successor that is gone
   v1>v2 v2<v1. -v2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED → v1(v1 v2)=
   v1>v2 v2<v1. -v2. v2<v1. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED, v1/4 RESTORED v2 → v1(v1 v2)=v2
   v1>v2 v2<v1. -v2. v1. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED, v1/4 RESTORED v1 → v1(v1 v2)=v1
-rule 7 (vanished): where none is left, the absence is deleted, unless it was, and its entry goes
+rule 7 (vanished): an absence of which no version is left is deleted once, and its entry goes
   v1>v2 v2<v1. -v2; -v1; . → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED → -
   v1!. -v1; → v1/1 CREATED v1, v1/2 DELETED v1 → -
 rule 7 (vanished): the oldest versions may leave the hub without an event
   v1>v2 v2<v1. -v1. v2<v1>v3 v3<v2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v3 → v1(v1 v2 v3)=v3
-rule 7 (vanished): an id that was never read changes nothing
+rule 7 (vanished): the loss of an id that was never read changes nothing
   v1>v2; -v2 -x; → v1/1 CREATED v1 → v1(v1 v2)=v1 ?v2
 rule 8 (another student): a merged person's absence ends, and the next full sync reads a new one
   v1>v2 v2<v1. v1>v2@2 v2<v1@2; → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2 !2 x2
   v1>v2 v2<v1. v1>v2@2 v2<v1@2; . → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED → x2
   v1>v2 v2<v1. v1>v2@2 v2<v1@2; . v1>v2@2 v2<v1@2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED, v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2 x2
-rule 8 (another student): one version of several is rejected, until it is its own student's again
+rule 8 (another student): a version of another student is rejected until its own student has it back
   v1 v2<v1. v2<v1@2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v1 VANISHED → v1(v1 v2)=v1 !1 x1
   v1 v2<v1. v2<v1@2. v2<v1. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v1 VANISHED, v1/4 REPLACED v2 → v1(v1 v2)=v2 x1
-rule 9 (forgotten): nothing is published while the absence is over, and later it begins at step 1
+rule 9 (forgotten): a forgotten absence publishes nothing while it is over, then begins at step 1
   v1!. forget; v1!. → v1/1 CREATED v1, v1/2 DELETED v1 → v1(v1)=
   v1!. forget; v1>v2! v2<v1. → v1/1 CREATED v1, v1/2 DELETED v1, v1/1 CREATED v2 → v1(v1 v2)=v2
   v1!. forget; v1; → v1/1 CREATED v1, v1/2 DELETED v1, v1/1 CREATED v1 → v1(v1)=v1
@@ -259,7 +259,7 @@ test('a deleted absence does not open again when a version that went to another 
   expect(index.entries.get('v1')?.isOpen).toBe(false);
 });
 
-test('of more than 1,000 versions of an absence the oldest go, but not the one that gave the id', () => {
+test('of more than 1,000 versions of an absence, the oldest go, except the version that gave the id', () => {
   const index = play(
     Array.from({ length: 1_010 }, (_, at) => `v${at}<v${at - 1};`.replace('<v-1', '')).join(''),
   );
@@ -271,7 +271,7 @@ test('of more than 1,000 versions of an absence the oldest go, but not the one t
 
 const lone = { replaces: null, replacedBy: null, isDeleted: false, student: 1 };
 
-test('a lone absence takes six bytes, a chain of three fewer than 90, and damaged bytes are refused', () => {
+test('an absence of one version takes six bytes, one of three at most 90, and damaged bytes are refused', () => {
   const [one = '', two = '', three = ''] = [1, 2, 3].map(
     (each) => `3f2504e0-4f89-41d3-9a0c-0305e82c330${each}`,
   );
@@ -291,7 +291,7 @@ test('a lone absence takes six bytes, a chain of three fewer than 90, and damage
   }
 });
 
-test('the fingerprint of a student depends on the tenant, and is 32 bits', () => {
+test('the fingerprint of a student has 32 bits, and differs between tenants', () => {
   expect(studentFingerprint('a', 's1')).not.toBe(studentFingerprint('b', 's1'));
   expect(studentFingerprint('a', 's1')).toBe(studentFingerprint('a', 's1'));
   expect(studentFingerprint('a', 's1')).toBeLessThan(2 ** 32);

@@ -52,7 +52,7 @@ it('the schema of headers allows what a record of every topic has, and what its 
   expect(problemsOf('progress', ownerHeaders({ tenantId, id: 'owner', body }))).toEqual([]);
 });
 
-it('the schema of headers allows no header that it does not name, and lacks none', () => {
+it('the schema of headers refuses a header that it does not name, and a record that lacks a header', () => {
   const row = changeHeaders({ ...own, topic: 'users', kind: 'created', hash, mapping });
   expect(problemsOf('users', { ...row, ce_firstsequence: '7' })).toEqual(['ce_firstsequence=7']);
   const { ce_id: _, ...without } = row;

@@ -14,20 +14,24 @@ const zero = { totalAtStart: 0, totalAtEnd: 0 };
 
 it.each<[string, Partial<ScanEvidence>, string]>([
   ['has as many rows as the hub counts', {}, 'complete'],
-  ['has more', { distinctRows: 300 }, 'complete'],
+  ['has more rows than the hub counts', { distinctRows: 300 }, 'complete'],
   ['has no fewer than the lower total', { distinctRows: 249, totalAtEnd: 249 }, 'complete'],
   ['has no total', { distinctRows: 190, ...noTotal }, 'complete'],
   ['has a total of 0', { distinctRows: 190, ...zero }, 'complete'],
   ['has a total below what came', { totalAtStart: 20, totalAtEnd: 20 }, 'complete'],
-  ['is empty: it misses all', { distinctRows: 0, ...zero }, 'complete'],
+  ['is empty, as the hub counts', { distinctRows: 0, ...zero }, 'complete'],
   ['stays below the lower total', { distinctRows: 190, totalAtEnd: 251 }, 'short'],
-  ['stays below it by offset', { paging: 'offset', distinctRows: 190, totalAtEnd: 251 }, 'short'],
+  [
+    'stays below the lower total by offset',
+    { paging: 'offset', distinctRows: 190, totalAtEnd: 251 },
+    'short',
+  ],
   ['is empty where the hub counts rows', { distinctRows: 0 }, 'short'],
   ['has a row without a readable id', { rowsWithoutId: 1 }, 'nameless'],
   ['has an answer without a list', { reason: 'missing-list' }, 'inconclusive'],
-  ['has an answer twice', { reason: 'repeated-page' }, 'inconclusive'],
+  ['got the same answer twice', { reason: 'repeated-page' }, 'inconclusive'],
   ['has an answer that was not read', { isUnread: true }, 'inconclusive'],
-])('a full sync that %s, %o, is %s for its scope', (_name, given, kind) => {
+])('a full sync that %s, %j, is %s for its scope', (_name, given, kind) => {
   const verdict = verdictOn({ ...GIVEN, ...given });
   expect(verdict.kind).toBe(kind);
   if (kind === 'complete') expect(verdict).toEqual({ kind, missesNeeded: 2 });

@@ -14,12 +14,9 @@ it.each([
   [49, 98],
   [1, 1],
   [4, 4],
-])(
-  '%i missing rows of %i are put on hold: they are half, all, or more than 50 and 5 %%',
-  (missing, known) => {
-    expect(why(missing, known)).not.toBeNull();
-  },
-);
+])('%i missing rows of %i are put on hold: half, all, or over 50 and 5 %%', (missing, known) => {
+  expect(why(missing, known)).not.toBeNull();
+});
 
 it.each([
   [50, 900],

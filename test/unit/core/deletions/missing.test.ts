@@ -61,24 +61,16 @@ const onHold = (rowsOnHold: number, unconfirmed = 0, onHoldSinceMs = 1_000) => (
 });
 
 it.each<[string, Partial<MissingFacts>[], Partial<Outcome>[]]>([
-  [
-    'wait after the first, and are removed by the second in a row',
-    [gone, gone],
-    [waits, { remove: ['gone'] }],
-  ],
-  [
-    'are removed by the third by offset',
-    [byOffset, byOffset, byOffset],
-    [waits, waits, { remove: ['gone'] }],
-  ],
-  ['begin again after they were seen', [gone, {}, gone], [waits, {}, waits]],
+  ['wait after one miss, and are removed after two in a row', [gone, gone], [waits, { remove: ['gone'] }]],
+  ['need three misses by offset', [byOffset, byOffset, byOffset], [waits, waits, { remove: ['gone'] }]],
+  ['count anew after they were seen', [gone, {}, gone], [waits, {}, waits]],
   [
     'are on hold until each is back: a hub that recovers step by step releases nothing',
     [ten, { ...missing(...keys(9)), atMs: 5_000 }, missing('row-0'), {}],
     [onHold(10, 10), onHold(9), onHold(1), {}],
   ],
   [
-    'are on hold with those of the same day, and midnight releases nothing',
+    'are on hold with the removals of the same day, and midnight releases nothing',
     [
       { missed: keys(3), removedToday: 3, known: 97 },
       { missed: keys(2), removedToday: 0 },
@@ -86,7 +78,7 @@ it.each<[string, Partial<MissingFacts>[], Partial<Outcome>[]]>([
     [onHold(3, 3), onHold(2)],
   ],
   [
-    'that left later are facts afresh when the hold ends',
+    'that left during a hold are judged anew when the hold ends',
     [ten, { ...missing('row-0', 'later'), atMs: 2_000 }, { ...missing('later'), atMs: 3_000 }],
     [onHold(10, 10), onHold(2, 1), { remove: ['later'] }],
   ],
@@ -95,7 +87,7 @@ it.each<[string, Partial<MissingFacts>[], Partial<Outcome>[]]>([
     [{ missed: keys(2), ...lostList }, missing('row-0'), {}],
     [onHold(2, 2), onHold(1), {}],
   ],
-  ['end a hold whose list was lost, if there are none', [lostList], [{}]],
+  ['whose list was lost are on hold no more once a full sync misses none', [lostList], [{}]],
   [
     'are on hold if they are more than a list can hold',
     [{ missed: keys(2), unlisted: 7, limits: { rows: 1_000_000, ratio: 1 } }],
@@ -142,7 +134,7 @@ it.each<[string, Partial<MissingFacts>[], Partial<Outcome>[]]>([
     [onHold(10, 10), onHold(11, 1), { remove: keys(10), ...onHold(1, 0, 2_000) }, onHold(1, 0, 2_000), {}],
   ],
   [
-    'beside the approved ones are left to the guard',
+    'beside the approved rows are left to the guard',
     [ten, { missed: [...keys(10), ...keys(20, 50)], approvedKeys, atMs: 2_000 }],
     [onHold(10, 10), { remove: keys(10), ...onHold(20, 20, 2_000) }],
   ],
@@ -157,7 +149,7 @@ it('missing rows stay as they were while a sync does not count for their scope',
   expect(next(failed, gone)).toMatchObject({ remove: ['gone'], removedToday: 1, wait: new Map() });
 });
 
-it('rows that full syncs miss say why and since when they are on hold; approved ones are counted', () => {
+it('the state of missing rows says why and since when they are on hold, and counts approved rows', () => {
   const first = next(null, { missed: keys(3), removedToday: 3, known: 97 });
   expect(first.whyOnHold).toContain('6 of 100 rows today');
   expect(first.holdBegins).toBe(true);
@@ -185,11 +177,7 @@ it('no row is removed that was not missed twice in a row or is on hold, unless i
     fc.nat({ max: 12 }).map((id) => `row-${id}`),
     { maxLength: 8 },
   );
-  const sync = fc.record({
-    missed: ids,
-    isOtherOnHold: fc.boolean(),
-    approved: fc.option(ids, { freq: 8 }),
-  });
+  const sync = fc.record({ missed: ids, isOtherOnHold: fc.boolean(), approved: fc.option(ids, { freq: 8 }) });
   fc.assert(
     fc.property(fc.array(sync, { maxLength: 12 }), (syncs) => {
       let settled: MissingOutcome | null = null;

@@ -13,6 +13,6 @@ it.each([
   ['a deleted absence of an unknown former version', { deletedTime: 5, replaces: { sourcedId: 'x' } }, true],
   ['a deletion of a published absence', { deletedTime: 5, replaces: { sourcedId: 'known' } }, false],
   ['a live absence', { deletedTime: null }, false],
-])('%s is over before it was met: %o: %s', (_name, value, is) => {
+])('whether %s was over before Rollcall first read the row (%j): %s', (_name, value, is) => {
   expect(isOverBeforeMet(row(value), (key) => key === 'known')).toBe(is);
 });

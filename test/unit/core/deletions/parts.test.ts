@@ -40,7 +40,7 @@ const enrollments = SCHOOLS.flatMap((school) => rowsOf(school, 900));
 const leavers = ['b', 'c', 'd', 'e'].flatMap((school) => rowsOf(school, 34));
 const ESTATE = published({ users, enrollments, orgs: SCHOOLS, results: rowsOf('none', 50) });
 
-it('a lost school is one part with all that hangs on it, and leavers are another part', () => {
+it('a lost school is one part with all rows that belong to it, and leavers are another part', () => {
   const parts = partsOf(
     [
       listed('users', [...rowsOf('a', 220), ...leavers], 500),
@@ -61,7 +61,7 @@ it('a lost school is one part with all that hangs on it, and leavers are another
   expect(new Set(parts.map(({ digest }) => digest)).size).toBe(3);
 });
 
-it('a school that has lost few of its rows, or too few to tell, is no part of its own', () => {
+it('a school of which few rows are missing, or which has too few rows to tell, is no part of its own', () => {
   const few = published({ users: [...users, 'f-1', 'f-2'] });
   expect(told(partsOf([listed('users', [...rowsOf('a', 100), 'f-1', 'f-2'])], few))).toEqual([
     '-|users 102 of 1102',

@@ -27,23 +27,20 @@ it('a full sync counts for rows of complete scopes, and for rows of scopes that 
   expect(all.filter(counts)).toEqual(['whole|a', 'gone|a']);
 });
 
-it('a row needs three misses only where its own scope was read by offset without a total', () => {
+it('a row needs three misses only if its own scope was read by offset without a total', () => {
   const byOffset = scan('byOffset', { paging: 'offset', totalAtEnd: null });
   const { missesNeeded } = verdictsOf([whole, byOffset]);
   expect(['byOffset|a', 'whole|a', 'gone|a'].map(missesNeeded)).toEqual([3, 2, 2]);
 });
 
-it('a full sync is in doubt where rows have no id or no list was read, not where rows are too few', () => {
+it('a full sync is in doubt if rows have no id or no list was read, but not if it is short', () => {
   const all = [whole, short, refused, nameless, broken];
   expect(all.filter((each) => verdictsOf([whole, each]).hasDoubt)).toEqual([refused, nameless, broken]);
   expect(['whole|a', 'short|a'].filter(verdictsOf(all).isShort)).toEqual(['short|a']);
 });
 
 it('a full sync with an answer that had no list is incomplete, and says why', () => {
-  const { whyInconclusive } = verdictsOf([whole, refused, short, broken]).ofSync({
-    unseen: [],
-    known: 20,
-  });
+  const { whyInconclusive } = verdictsOf([whole, refused, short, broken]).ofSync({ unseen: [], known: 20 });
   expect(whyInconclusive).toBe('a response had no list');
 });
 
@@ -54,7 +51,7 @@ it('refused parents make a full sync incomplete only if all are refused and rows
   expect(whyOf([refused], 10).whyInconclusive).toContain('the hub does not find what the rows belong to');
 });
 
-it('a short full sync is complete if known rows of the same scope make up for those not shown', () => {
+it('a short full sync is complete if its scope has as many known rows as the hub did not show', () => {
   const verdictOn = (scans: ScanEvidence[], ...unseen: string[]) =>
     verdictsOf(scans).ofSync({ unseen, known: 10 });
   const shortfall = { rows: 8, total: 10, repeated: 1 };

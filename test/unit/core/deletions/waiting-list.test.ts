@@ -15,7 +15,7 @@ function of(
 const listed = (...given: Of[]) =>
   waitingList(given).map(({ collection, keys }) => `${collection} ${keys.join(' ')}`);
 
-it('the list of a tenant has all missing rows of collections on hold, and the confirmed others', () => {
+it('the list for a decision has all missing rows of collections on hold, and the confirmed other ones', () => {
   const onHold = [of('users', { b: 1, a: 2 }, 100), of('classes', { c: 1, d: 2 }), of('orgs', {})];
   expect(listed(...onHold)).toEqual(['users a b', 'classes d']);
   expect(listed(of('users', { a: 1, b: 2 }))).toEqual([]);
@@ -25,7 +25,7 @@ it('the list of a tenant has all missing rows of collections on hold, and the co
   expect(waitingList([lost])).toMatchObject([{ keys: [], isLost: true }]);
 });
 
-it('the digest depends on collections, keys and when they were first missed, not on their order', () => {
+it('the digest of the list for a decision depends on keys and first misses, but not on their order', () => {
   const digest = (users: string, orgs: string, sinceMs = 1) => {
     const all = Object.entries({ users, orgs }).map(([name, keys]) => ({
       collection: name as Of['collection'],

@@ -28,6 +28,6 @@ it.each<[string, Partial<TenantFacts>, boolean?]>([
   ['neither complete nor fresh since 2026-11-20T07:15Z, up to 6 min ago', { reported: [later, away] }],
   ['first load: 0 of 1 collection complete', {}, false],
   ['not fresh, up to 6 min ago', { isOwnerAlive: false }],
-])('a copy is called "%s" by what is wrong with its tenant, and since when', (said, facts, isLoaded) => {
+])('the copy of a tenant is called "%s" by what is wrong with the tenant', (said, facts, isLoaded) => {
   expect(answer(facts, isLoaded)).toBe(said);
 });

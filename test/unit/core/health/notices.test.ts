@@ -69,7 +69,7 @@ const opened: readonly PipelineEvent[] = [
   ANSWERED,
 ];
 
-it('a state is told once it has lasted for two minutes, once, and so is its end', () => {
+it('a state gets one notice after it has lasted for two minutes, and one notice after it has ended', () => {
   const minutes = (...events: PipelineEvent[]) => [told(0, ...events), told(1), told(1), told(1)];
   expect(minutes(hold(7, START_MS))).toEqual([[], [], ['begun ROWS_ON_HOLD'], []]);
   expect(minutes(hold(0, null))).toEqual([[], [], ['over ROWS_ON_HOLD: 7 rows back'], []]);
@@ -79,7 +79,7 @@ it.each([
   [5, 2, '5 rows removed, as a person approved, and 2 rows back'],
   [7, 0, '7 rows removed, as a person approved'],
   [0, 7, '7 rows back'],
-])('the end of a hold says that %i rows were removed and %i came back', (removed, _, how) => {
+])('the notice that a hold has ended says that %i rows were removed and %i came back', (removed, _, how) => {
   const approved = (rows: number) =>
     ({
       type: 'deletion',
@@ -93,7 +93,7 @@ it.each([
   expect(told(2)).toEqual([`over ROWS_ON_HOLD: ${how}`]);
 });
 
-it('a hold is told again when it has doubled, but not at each row more', () => {
+it('a hold gets another notice when it has doubled, but not at each row more', () => {
   told(0, hold(40, START_MS));
   expect(told(2)).toEqual(['begun ROWS_ON_HOLD']);
   expect(told(2, hold(79, START_MS))).toEqual([]);
@@ -101,7 +101,7 @@ it('a hold is told again when it has doubled, but not at each row more', () => {
   expect(told(2)).toEqual([]);
 });
 
-it('a second collection that fails is told, and the end names both, whichever succeeds last', () => {
+it('a second collection that fails gets a notice, and the notice of the end names both', () => {
   told(0, fails('users'), fails('users'));
   expect(told(2)).toEqual(['begun collection']);
   // With a third collection that works, the hub is not to blame.
@@ -113,7 +113,7 @@ it('a second collection that fails is told, and the end names both, whichever su
   expect(last?.collections).toEqual(['users', 'orgs']);
 });
 
-it('a hub that refuses the credentials is one notice, however many collections fail by it', () => {
+it('a hub that refuses the credentials gets one notice, however many collections fail', () => {
   const refuses = (collection: 'users' | 'orgs') =>
     fails(
       collection,
@@ -125,7 +125,7 @@ it('a hub that refuses the credentials is one notice, however many collections f
   expect(told(2)).toEqual(['over hub']);
 });
 
-it('a state that is over within two minutes is not told, nor is one that comes and goes', () => {
+it('a state that lasts less than two minutes gets no notice, even if it comes again and again', () => {
   const flapping = [1, 1, 1, 1].flatMap((minute) => [
     told(minute, hold(7, nowMs)),
     told(minute, hold(0, null)),
@@ -133,7 +133,7 @@ it('a state that is over within two minutes is not told, nor is one that comes a
   expect(flapping.flat()).toEqual([]);
 });
 
-it('a failed session is told as its cause alone, which does not end what was told before', () => {
+it('a failed session gets one notice, about its cause, and ends no earlier notice', () => {
   told(0, hold(7, START_MS));
   expect([told(2), told(0, kafkaAway), told(2), told(1)].flat()).toEqual([
     'begun ROWS_ON_HOLD',
@@ -142,7 +142,7 @@ it('a failed session is told as its cause alone, which does not end what was tol
   expect([told(0, ...opened), told(2), told(1)].flat()).toEqual(['over kafka']);
 });
 
-it('while a tenant starts, no notice ends, because it is not known yet what needs a person', () => {
+it('no notice ends while a tenant starts, because it is not known yet what needs a person', () => {
   told(0, hold(7, START_MS));
   told(2);
   world.board.change({ added: [], changed: ['north'], removed: [] });
@@ -150,7 +150,7 @@ it('while a tenant starts, no notice ends, because it is not known yet what need
   expect([told(0, hold(7, START_MS), ...opened), told(5)].flat()).toEqual([]);
 });
 
-it('the end of what needs a person is left to the process that has taken the tenant over', () => {
+it('a process that has lost a tenant to another process sends no notice that a state has ended', () => {
   told(0, hold(7, START_MS));
   expect(told(2)).toEqual(['begun ROWS_ON_HOLD']);
   expect(book.due([], nowMs + 60 * MINUTE_MS, new Map())).toEqual([]);
@@ -171,7 +171,7 @@ it('a notice names tenant, collections, time and commands, and has the same id i
   });
 });
 
-it('a text has one line for a cause that many tenants share, and names at most ten causes', () => {
+it('the text of notices has one line for a cause that many tenants share, and at most ten causes', () => {
   const notice = {
     id: '',
     status: 'over',

@@ -97,6 +97,7 @@ const DECISION = 'needs-person | needs a decision:';
 const FOREIGN =
   'almost none of the rows that the hub returns for users, orgs match the published ones (HUB_FOREIGN_DATA), for 2 h';
 const ON_HOLD = 'rows are on hold in users, orgs, for 60 min';
+const KAFKA = 'in-trouble | kafka: Kafka is away';
 const NOBODY = 'in-trouble | owner: no process mirrors the tenant';
 
 type Case = [expected: string, of: CollectionFacts[], more?: Partial<TenantFacts>];
@@ -105,13 +106,9 @@ it.each<Case>([
   ['well | all well', [users, orgs({ fullAgoMs: 5 * HOUR_MS })], { isOwnerAlive: null, contradictions: 0 }],
   [NOBODY, [users], noOwner],
   // causes come before consequences, a decision before all of them, and what stops everything before a decision
-  [
-    'in-trouble | kafka: Kafka is away; needs a decision: 51 rows are on hold in users',
-    [facts('users', onHold)],
-    { reported },
-  ],
+  [`${KAFKA}; needs a decision: 51 rows are on hold in users`, [facts('users', onHold)], { reported }],
   [`${NOBODY}; needs a decision: 51 rows are on hold in users`, [facts('users', onHold)], noOwner],
-  ['in-trouble | kafka: Kafka is away', [users], { reported, ...noOwner }],
+  [KAFKA, [users], { reported, ...noOwner }],
   [
     `${DECISION} 51 rows are on hold in users, for 60 min`,
     [facts('users', { ...onHold, ...behind }), orgs(notLoaded)],
@@ -154,7 +151,7 @@ it.each<Case>([
     [facts('users', notLoaded)],
     without('users'),
   ],
-])('the headline is %s', (expected, collections, more) => {
+])('the state and the headline of a tenant are "%s"', (expected, collections, more) => {
   const { state, headline, ready, reasons, needsPerson } = statusOf(collections, more);
   expect(`${state} | ${headline}`).toBe(expected);
   const isReady = reasons.every(({ part }) => part === 'removals');
@@ -171,7 +168,7 @@ it('the status of a tenant has all reasons, causes first, each with its remedy',
   expect(reasons).toMatchObject([{ remedy: 'Check hub.baseUrl.' }]);
 });
 
-it('while the rows of a collection may be another tenant’s, no surface offers to approve deletions', () => {
+it('while rows of a collection may be another tenant’s, the status offers no approval of removals', () => {
   const offered = (isForeign: boolean) =>
     statusOf([facts('schedules', onHold), facts('users', { isForeign })]).decisions.at(-1);
   expect(offered(false)?.question).toContain('prints the command that approves each part');
@@ -182,7 +179,7 @@ it('while the rows of a collection may be another tenant’s, no surface offers 
   });
 });
 
-it('the status of a tenant has one decision for all that waits, and one for lost absences', () => {
+it('the status of a tenant has one decision for all rows on hold, and one for lost absences', () => {
   expect(statusOf([facts('users', onHold), orgs({ rowsOnHold: 2 })]).decisions).toHaveLength(1);
   const { headline, decisions } = statusOf([users], { areAbsencesLost: true });
   expect(headline).toContain('ABSENCES_LOST');
@@ -190,7 +187,7 @@ it('the status of a tenant has one decision for all that waits, and one for lost
   expect(decisions.map(({ commands }) => commands)).toEqual([[command]]);
 });
 
-it('the status of a tenant shows the last syncs of a collection, and what waits in it', () => {
+it('the status of a tenant shows the last syncs of a collection, and whether a full sync waits', () => {
   const rejecting = facts('users', { rejected: 1, rejectedSince: 4, isWaiting: true });
   const { collections } = statusOf([rejecting, ...derived(notLoaded)], without('absence-versions'));
   expect(collections[0]).toMatchObject({

@@ -21,7 +21,7 @@ it('a body of lessons is a list, or a list under `value` with the next page unde
   expect(readLessonPage({ ...page, '@odata.nextLink': next })).toEqual({ lessons, next });
 });
 
-it('any other body is an error that shows the names of its fields, no value, and the setting', () => {
+it('a body of lessons in another shape is an error with the setting and names of fields, no values', () => {
   const isListOf = (body: unknown) => Array.isArray((body as { value?: unknown } | null)?.value ?? body);
   fc.assert(
     fc.property(fc.jsonValue(), (body) => isListOf(body) || refusal(body).code === 'HUB_LESSONS_UNREADABLE'),
@@ -34,7 +34,7 @@ it('any other body is an error that shows the names of its fields, no value, and
   expect(error.remedy).toContain('collections.schedules.enabled: false');
 });
 
-it('the names of fields in an error never show ids, names of people or text, and are at most 20', () => {
+it('an error about lessons names at most 20 fields, none of them like an id, a person or a text', () => {
   const names = fieldNames([{ slutt: 1, begynner: 2 }, 'x', null, { rom: 1, slutt: 2, tom: null }]);
   expect([names, fieldNames(['x', 7])]).toEqual(['begynner, rom, slutt', 'none']);
   const others = { '01017012345': 1, 'Kari Nordmann': 1, 'a7c1-44': 1, ['x'.repeat(60)]: 1, 'k@x.no': 1 };

@@ -22,12 +22,7 @@ function read(
   options: Partial<DayReaderOptions> = {},
   isUtf8 = true,
 ): StudentDays {
-  return new DayReader({ ...OPTIONS, ...options }).read({
-    student: 's|1',
-    window: WINDOW,
-    lessons,
-    isUtf8,
-  });
+  return new DayReader({ ...OPTIONS, ...options }).read({ student: 's|1', window: WINDOW, lessons, isUtf8 });
 }
 
 function lesson(start: string, rest: object = {}): Record<string, unknown> {
@@ -57,7 +52,7 @@ function hashes(days: StudentDays): string[] {
   return filledIn(days).map(({ decoded: reading }) => reading.hash.toString('hex'));
 }
 
-it('a time of a lesson in +00:00 is published and hashed as one in Z', () => {
+it('a time of a lesson with +00:00 is published and hashed like the same time with Z', () => {
   const daysIn = (zone: string) =>
     read([lesson('20T08', { start: `2026-11-20T08:00:00${zone}`, to: `2026-11-20T09:00${zone}` })]);
   expect(daysIn('+00:00')).toEqual(daysIn('Z'));
@@ -179,7 +174,7 @@ it('the hash of a day changes with the content of its lessons, not with their or
   expect(new Set(empty).size).toBe(3);
 });
 
-it('any lessons appear in a day or in its reject, and none throws', () => {
+it('every lesson appears in its day or in a reject, and no lesson makes the reader throw', () => {
   const time = fc.constantFrom('2026-11-20T08:00:00Z', '2026-11-19T09:00', '08:15', 'soon', null, 7);
   const [json, text] = [fc.jsonValue(), time];
   const parts = fc.record({ id: json, start: text, end: text, class: json, x: json }, { requiredKeys: [] });

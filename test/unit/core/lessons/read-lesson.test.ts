@@ -55,7 +55,7 @@ it.each([
   expect(times({ start, end })).toEqual(expected);
 });
 
-it('the time of a lesson that cannot be read leaves its day unknown as a start, and is null as an end', () => {
+it('a start of a lesson that cannot be read leaves its day unknown, and such an end is null', () => {
   const texts = 'at eight|08:15||2026-02-30T08:15|2026-11-20T24:00|2026-11-20T08:15+01:00[Europe/Oslo]';
   for (const time of [...texts.split('|'), 1795158900000, ['2026-11-20T08:15']]) {
     expect(times({ start: time })).toEqual(['`start` of a lesson cannot be read as a time']);
@@ -63,7 +63,7 @@ it('the time of a lesson that cannot be read leaves its day unknown as a start, 
   }
 });
 
-it('where no lesson has a start, the error names the fields and the setting, and has no value', () => {
+it('the error about lessons without a start names fields and setting, and shows no value', () => {
   const [met, other] = [{ begynner: AT.start, elev: 'Kari' }, { slutt: AT.end }];
   expect(() => readerOf()([met, other])).toThrow(
     expect.objectContaining({
@@ -88,12 +88,9 @@ it.each([
   { id: '', title: '\ud800', class: 1.5, teachers: [{}], rooms: [''], cancelled: 2 },
   { id: {}, title: { name: 'x' }, class: [['k']], teachers: true, rooms: { name: 'A' }, cancelled: {} },
   parseLossless(`{"id": 1.00000000000000000001}`) as object,
-])(
-  'the parts of a lesson are null where the hub sends nothing that fits, all or none of a list: %o',
-  (lesson) => {
-    expect(valuesOf(lesson)).toMatchObject(nothing);
-  },
-);
+])('a part of a lesson that does not fit is null, and a list with one such part is null: %j', (lesson) => {
+  expect(valuesOf(lesson)).toMatchObject(nothing);
+});
 
 it('the parts of a lesson are found under the configured names, in objects and in lists', () => {
   const lists = { class: 'grupper.id', teachers: 'ansatt', rooms: 'sted.rom' };

@@ -42,7 +42,7 @@ test('a remembered page is recognised after a re-stamp, not with another content
   expect(recognise(memory, '0', PAGE)).toBeNull();
 });
 
-test('it is not current once any key of it has changed, until it is remembered again', () => {
+test('a remembered page is current until one of its keys changes, and once it is remembered again', () => {
   for (const key of [...PAGE, 'd']) {
     const memory = memoryWith();
     memory.noteChanged(key);
@@ -57,7 +57,7 @@ test('it is not current once any key of it has changed, until it is remembered a
   }
 });
 
-test('it is dropped by a complete full sync that did not meet it, and kept by one that did', () => {
+test('a complete full sync drops the remembered pages that it did not meet, and keeps the others', () => {
   const memory = memoryWith();
   remember(memory, 'c', ['d']);
   const begun = memory.beginFull();
@@ -68,7 +68,7 @@ test('it is dropped by a complete full sync that did not meet it, and kept by on
   expect(recognise(memory, 'c', ['d'])).toBeNull();
 });
 
-test('the memory drops everything when more keys change than it remembers', () => {
+test('the memory of pages takes no page beyond its bytes, and drops all pages after too many changes', () => {
   const memory = memoryWith(PAGE, { bytes: 2 * 900 + 4 * 8, changes: 2 });
   remember(memory, 'c', ['d', 'e']);
   expect(recognise(memory, 'c', ['d', 'e'])).toBeNull();
@@ -79,7 +79,7 @@ test('the memory drops everything when more keys change than it remembers', () =
   expect(recognise(memory, null, PAGE)).toBeNull();
 });
 
-test('after some full syncs keys have other fingerprints, and pages with changed keys alone are forgotten', () => {
+test('every seventh full sync gives keys new fingerprints, and forgets only pages with changed keys', () => {
   const memory = memoryWith();
   remember(memory, 'c', ['d']);
   const { seed } = memory;
@@ -97,7 +97,7 @@ test('after some full syncs keys have other fingerprints, and pages with changed
   expect(memory.isCurrent(now)).toBe(false);
 });
 
-test('a change between new fingerprints and the reading of a page takes the page out', () => {
+test('a page is not current if a key changes after it got new fingerprints and before it is read', () => {
   const memory = memoryWith();
   const before = recognised(memory);
   for (let syncs = 1; syncs <= 7; syncs += 1) memory.beginFull();

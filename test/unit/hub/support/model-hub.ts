@@ -50,8 +50,12 @@ function linkHeader(
   return headers[links];
 }
 
-/** Makes a hub that holds `ids` and follows the behaviour; its parameters are those of spec 4.2. */
-export function modelHub(behaviour: Behaviour): Script {
+/** As the spec has it. */
+const STANDARD = { cursor: 'honours', idFilter: 'honours', links: 'right', total: 'right' } as const;
+
+/** Makes a hub that holds `ids` and differs so from the standard; its parameters are those of spec 4.2. */
+export function modelHub(differs: Pick<Behaviour, 'ids'> & Partial<Behaviour>): Script {
+  const behaviour: Behaviour = { ...STANDARD, ...differs };
   const { ids, natural, clamp = Infinity, least = 0 } = behaviour;
   const byId = [...ids].sort((a, b) => (a < b ? -1 : 1));
   return ({ query, url }, response) => {

@@ -55,7 +55,7 @@ it('a plan counts records by collection and kind, and keeps keys only if it is a
   expect([without.counts, Object.values(without.keys).flat()]).toEqual([counts, []]);
 });
 
-it('a plan counts each kind of step of an absence, and the removal of its events as none of them', async () => {
+it('a plan counts each kind of step of an absence, and apart from them the removal of its events', async () => {
   const log = await logOf('absence-versions', [
     record('absence-versions', 'v', 'created'),
     record('absences', 'a', 'updated'),
