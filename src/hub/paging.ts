@@ -88,7 +88,7 @@ export function modeAfter(mode: PagingMode): PagingMode | null {
 
 /**
  * Decides what follows a page (spec 4.3). Pure. It never orders ids to choose a page, because the hub's collation is
- * unknown. A link says only whether there is more; only if a page has no rows, the link says where to go on.
+ * unknown. A link says only whether there is more. Only after a page without rows does it also say where to go on.
  */
 export function decidePage(state: ScanState, page: PageFacts): PageDecision {
   const { mode } = state;

@@ -59,8 +59,9 @@ const OF_PEOPLE: ReadonlySet<CollectionName> = new Set(['users', 'students', 'te
 /**
  * Whether the hub still has this tenant's rows. It is asked for rows of the collection itself, and for the tenant's
  * people, who stay when a new year gives each class another id. If the collection has too few published rows, it is
- * asked for rows of any other collection. The first other collection for which the hub answers decides. Returns true
- * if no collection has enough rows. Throws errors that concern the hub, not a single request.
+ * asked for rows of any other collection. The first other collection for which the hub answers decides. If there is no
+ * collection to ask for, returns true, unless one may be another tenant's. Throws errors that concern the hub, not a
+ * single request.
  */
 export async function showsOwnRows(
   own: MirroredCollection,
