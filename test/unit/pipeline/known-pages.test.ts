@@ -85,7 +85,7 @@ const EXAMPLES: Step[][] = [
   [does('write', { row, content: 1 }), does('incremental'), does('write', { row })],
 ];
 
-test('pages that are recognised tell, count and publish exactly what they would if every page were parsed', async () => {
+test('recognised pages report, count and publish exactly what they would if they were parsed', async () => {
   let known = 0;
   const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (all) => {
     let seed = 0;
