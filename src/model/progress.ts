@@ -32,8 +32,8 @@ export interface Person {
 }
 
 /**
- * A person's decision about a collection, or why one is needed. A record of its own in `progress` keeps it for good.
- * It names no row.
+ * A person's decision about a collection, or the begin or the end of a hold. A record of its own in `progress` keeps it for
+ * good. It names no row.
  *
  * - `hold`: from now on, removals need a decision; `healed`: all rows that were missing then are back
  * - `approved`: the rows on the list that are still missing are removed

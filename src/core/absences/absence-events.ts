@@ -69,7 +69,7 @@ export class AbsenceEvents {
     const isLacking = members.some(({ id }) => lacking.has(id));
     // The version published last has left the hub, and no new one follows it.
     const isLost = last !== null && !isEnd(last) && fresh.length === 0;
-    // The last version that is at the hub, or that left the hub while it was deleted or continued: in that case, no
+    // The last version that is still at the hub, or that was already deleted or continued when it left the hub: then no
     // older version becomes current again.
     const tail = members.findLast(isEnd) ?? null;
     const isOver = tail === null || tail.isDeleted || tail.isContinued || (isLost && tail.namesSuccessor);
