@@ -6,7 +6,7 @@ import { rolldown } from 'rolldown';
 import { checkout } from './setup.mjs';
 
 const [source = '', target = ''] = ['src', 'dist'].map((name) => join(checkout, name));
-/** src reaches into these by paths of their own, or changes their modules, which must stay the ones that they use; or they are optional. */
+/** src reaches into these by paths of their own, changes their modules, or exchanges avsc's types with the registry's client; or they are optional. */
 const LOADED_FROM_NODE_MODULES = [
   /^kafkajs\b/,
   /^undici\b/,
