@@ -140,7 +140,7 @@ function tablesByPlace({ lines, growth, parts: { peers } }: BenchNumbers): Reado
   };
 }
 
-/** The lines, and under which conditions they were measured: those with the conditions of the most are not named. */
+/** The lines, and how many rows, rounds and load they were measured with: those measured like most others are not named. */
 function linesForDocs(lines: readonly LineResult[]): string {
   const cells = lineCells(lines);
   const groups = [...Map.groupBy(lines, (_, line) => cells[line + 1]?.at(-1))];
@@ -148,7 +148,9 @@ function linesForDocs(lines: readonly LineResult[]): string {
     .toSorted(([, one], [, other]) => one.length - other.length)
     .map(([numbers, of], group) => {
       const isRest = group > 0 && group === groups.length - 1;
-      return `${numbers} for ${isRest ? 'the others' : of.map(({ name }) => name).join(', ')}`;
+      const [rows = '', rounds = '', load = ''] = numbers?.split(', ') ?? [];
+      const measured = isRest ? 'the other lines' : of.map(({ name }) => name).join(', ');
+      return `- ${measured}: ${rows} rows, ${rounds === '1' ? '1 round' : `${rounds} rounds`}, load ${load}`;
     });
   const short = cells.map(([title = '', value = '', target = '', , result = '']) => [
     title,
@@ -156,7 +158,7 @@ function linesForDocs(lines: readonly LineResult[]): string {
     target,
     result,
   ]);
-  return `${markdownTable(short)}\nNumber of rows, number of rounds and load of the machine: ${conditions.join('; ')}.\n`;
+  return `${markdownTable(short)}\nThese lines were measured with this many rows and rounds, and at this load of the machine:\n\n${conditions.join('\n')}\n`;
 }
 
 function peersForDocs(peers: PeerNumbers): string {
