@@ -2,7 +2,7 @@
 
     python react_once.py --db reactions.sqlite
 
-The reactions to some events and the positions behind them are one transaction of one database (SQLite). So the program may be killed
+The reactions to some events and the positions after them are one transaction of one database (SQLite). So the program may be killed
 at any time: either both are there, or neither is and the event comes again. The database, not Kafka, says where to go on.
 Sending is a step of its own, here a line of output; a crash may repeat it, so the `ce_id` goes along.
 
@@ -62,7 +62,7 @@ class Reactions:
         return self.db.execute("select id from life").fetchone() == (life,)
 
     def take(self, messages, values, life):
-        """One transaction: the reactions to some events, and the positions behind them."""
+        """One transaction: the reactions to some events, and the positions after them."""
         changes = [(message, values.of(message, AbsenceChange)) for message in messages]
         self.db.execute("begin immediate")
         try:

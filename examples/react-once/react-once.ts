@@ -10,7 +10,7 @@
  *
  * Addresses come from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
  *
- * The reactions of a batch and the position behind it are one transaction of one database (SQLite). So you may kill the program
+ * The reactions of a batch and the position after it are one transaction of one database (SQLite). So you may kill the program
  * at any time: either both are there, or neither is and the events come again. The database, not Kafka, says where to go
  * on; what the program commits to Kafka is only for those who watch its lag. Sending a message is a separate step, here a
  * line of output. A crash may repeat it, so pass the `ce_id` on, by which the receiver can recognise a repetition.

@@ -15,7 +15,7 @@ import org.apache.kafka.common.header.Header;
 import rollcall.AbsenceChange;
 import rollcall.AbsenceVersion;
 
-/** Reactions and positions in one database (SQLite): the reactions to events and the positions behind them change together. */
+/** Reactions and positions in one database (SQLite): the reactions to events and the positions after them change together. */
 final class Reactions implements AutoCloseable {
   private final Connection db;
   private final Duration tooLateAfter;
@@ -62,7 +62,7 @@ final class Reactions implements AutoCloseable {
   }
 
   /**
-   * One transaction: the reactions to some events, and the positions behind them. False, and nothing is taken, if another
+   * One transaction: the reactions to some events, and the positions after them. False, and nothing is taken, if another
    * process of the group has begun another life of the topic.
    */
   boolean take(ConsumerRecords<String, AbsenceChange> records, String life) throws SQLException {
