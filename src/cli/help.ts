@@ -7,7 +7,7 @@ import { RollcallError } from '../errors.ts';
 const DOCS = new URL('../../docs/', import.meta.url);
 
 /**
- * `rollcall help`: explains a verb, or prints a part of the documents. `program` has the verb that is asked for, if it is one;
+ * `rollcall help`: explains a verb, or prints a part of the documentation. `program` has the verb that is asked for, if it is one;
  * `withAllVerbs` makes one that has all.
  */
 export function helpCommand(program: Command, withAllVerbs: () => Promise<Command>): Command {
@@ -18,7 +18,7 @@ export function helpCommand(program: Command, withAllVerbs: () => Promise<Comman
         'a verb, with or without its subcommand, an error code, an alert, a part that is not ready, a page, a heading such as "rights", <page>#<heading>, or a word of the glossary',
       )
       .description(
-        'Explains a verb, says what to do about an error or an alert, or prints a page of the documents.',
+        'Explains a verb, says what to do about an error or an alert, or prints a page of the documentation.',
       )
       .addHelpText('after', () => `\nPages: ${pages().join(', ')}`)
       // Somebody may ask about an option of a verb.

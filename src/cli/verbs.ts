@@ -5,7 +5,7 @@ export const VERBS: Verbs = {
   init: ['write a configuration with comments, to fill in', () => import('./init.ts')],
   check: ['is every service reachable, and are the credentials right?', () => import('./check.ts')],
   status: [
-    'show how far every collection is, and whether a person must decide something',
+    'show how far every collection has got, and whether a person must decide something',
     () => import('./status.ts'),
   ],
   tail: ['print the records of a collection as they are committed', () => import('./tail.ts')],

@@ -210,7 +210,7 @@ function doubtOn(
   if (isLoaded) return removalsWait(plan?.nameless ?? 0, null);
   return {
     why: 'it cannot be compared yet, because it has had no complete full sync',
-    remedy: `Wait for its first load ("rollcall status --tenant ${tenantId}" shows how far it is), or run "rollcall pull --full --tenant ${tenantId}". Then run the command again.`,
+    remedy: `Wait for its first load ("rollcall status --tenant ${tenantId}" shows how far it has got), or run "rollcall pull --full --tenant ${tenantId}". Then run the command again.`,
   };
 }
 

@@ -10,7 +10,7 @@ const INCOMPLETE: ReadonlySet<HealthPart> = new Set(['short', 'rejects', 'remova
 
 /**
  * Whether the copy of a tenant is complete and fresh, in one line: yes, and up to when; or no, and since when. During a first
- * load: how far it is.
+ * load: how far it has got.
  */
 export function completeAndFresh(
   { state, firstLoad, reasons, decisions, collections }: TenantStatus,

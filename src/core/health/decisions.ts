@@ -62,7 +62,7 @@ export function decisionsOf(
       question:
         foreign.length > 0
           ? `First decide whose rows of ${named(foreign)} the hub shows: before that no deletion can be approved. They are listed by`
-          : 'Run this first: it lists what is missing, of which schools, since when and why, and prints the command that approves each part that is really gone',
+          : 'Run this first: it lists what is missing, from which schools, since when and why, and prints the command that approves each part that is really gone',
       commands: [`rollcall deletes list --tenant ${tenant}`],
     },
     {
