@@ -275,7 +275,7 @@ function registerCollectionGauges(
     'Rows that the hub counted and did not return in the last full sync.',
     ({ each }) => each.rowsShort,
   );
-  ofCollections('rejects', 'Rows of the hub that currently cannot be decoded.', ({ live }) => live.rejects);
+  ofCollections('rejects', 'Rows and scopes that are in the topic rejects now.', ({ live }) => live.rejects);
   ofCollections(
     'watermark_timestamp_seconds',
     'Every change at the hub before this time is published, in seconds since the epoch.',

@@ -208,7 +208,8 @@ function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {
   const ofOwn = lacking.filter(({ derivedFrom }) => derivedFrom === null || !names.has(derivedFrom));
   if (ofOwn.length === 0) return [];
   const why = `never loaded completely: ${named(ofOwn.map(({ collection }) => collection))}`;
-  const remedy = 'Wait for the first load: "rollcall status", the status page and the log say how far it has got.';
+  const remedy =
+    'Wait for the first load: "rollcall status", the status page and the log say how far it has got.';
   return [{ part: 'load', why, remedy }];
 }
 
