@@ -103,7 +103,7 @@ function troubleOf(facts: CollectionFacts, { tenant }: TenantFacts, rejected: nu
     part: 'rejects',
     why: `${outOf(rejected, rows)} rows cannot be read`,
     remedy:
-      `Their last readable values stay. "rollcall tail rejects --tenant ${tenant} --to-end --values" shows why: tell the people who run the hub. ` +
+      `Their last published values stay. "rollcall tail rejects --tenant ${tenant} --to-end --values" shows why: tell the people who run the hub. ` +
       `Once these rows are corrected, "rollcall pull --full --collection ${collection} --tenant ${tenant}" counts them again.`,
   };
 }
