@@ -7,7 +7,8 @@ For those who write \`rollcall.yaml\`. The tables explain every key. The last se
 
 - \`rollcall init\` writes a configuration that you fill in. \`rollcall check\` tests it, and warns of secrets in clear text.
 - \`rollcall check --offline\` tests the file alone, for a pipeline without secrets. It lists the variables and files that the configuration needs.
-  With \`--strict\`, warnings are failures, too. A field that is nearly one of the specification is only named, because the hub may have it.
+  With \`--strict\`, warnings are failures, too. If a setting names a field that looks like a mistyped field of the specification, \`check --offline\`
+  says so, but neither warns nor fails, because the hub may have such a field.
 - \`rollcall check --notify\` also sends a test message to \`notify.url\`.
 - [examples/rollcall.yaml](../examples/rollcall.yaml) shows every key. Editors can use [config.schema.json](../config.schema.json).
 - [Estates](estates.md) shows log-in with tokens, certificates, proxies, and the settings for some clouds.
@@ -33,9 +34,9 @@ example with \`mv\`. Each of [several processes](operations.md#several-processes
 | change | effect |
 |---|---|
 | a tenant is added | Rollcall begins to mirror it. Other tenants are not interrupted. |
-| a setting of a tenant is changed | This tenant begins again. Other tenants are not interrupted. |
+| a setting of a tenant is changed | Rollcall ends the session of this tenant, and opens a new one with the new setting. Other tenants are not interrupted. |
 | a tenant is removed | Rollcall stops mirroring it. Its topics, schemas and index stay until you run [\`rollcall topics purge\`](operations.md#what-the-configuration-no-longer-wants). |
-| \`deletions\` | Every tenant begins again. |
+| \`deletions\` | Rollcall ends the session of every tenant, and opens new ones with the new setting. |
 | a secret, in its file or in the configuration | Rollcall uses it for the next connection, token or request. |
 | \`kafka\`, \`registry\`, \`redis\`, \`http\`, \`notify\`, \`pseudonymise.key\`, an environment variable | The change takes effect only after a restart. Until then \`rollcall status\` says so. |
 | a file that is not valid | Nothing changes, and new secrets are not used either. \`rollcall status\` and the metric \`rollcall_configuration_valid\` say so. |

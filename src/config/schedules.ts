@@ -35,7 +35,10 @@ export const schedules = z
           'Field with the id of the lesson. For this and the next fields, `a.b` means: field `b` inside `a`, or inside each element of the list `a`.',
         ),
         title: field('title', 'Field with the title.'),
-        start: field('start', 'Field with the start: a timestamp or a date. It decides the day.'),
+        start: field(
+          'start',
+          'Field with the start: a timestamp or a date. A lesson belongs to the day on which it starts.',
+        ),
         end: field('end', 'Field with the end: a timestamp.'),
         class: field('class', 'Field with the class: a reference, an id, or a list of them.'),
         teachers: field('teachers', 'Field with the teachers: a reference, an id, or a list of them.'),
