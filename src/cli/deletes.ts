@@ -32,7 +32,7 @@ export function command(): Command {
     .action(verbAction(listDeletes));
   const approval = new Command('approve')
     .description(
-      'Runs a full sync at once, and removes the rows of the named parts that it does not find either.',
+      'Runs a full sync at once, and removes those rows of the named parts that this sync does not find.',
     )
     .argument(
       '<digest...>',
@@ -55,11 +55,12 @@ export function command(): Command {
 }
 
 const PARTS = `
-A part has the missing rows of one school, of all collections, or the other missing rows of one collection. A school is a part
-of its own if half or more of its rows in a collection are missing. At most ten schools, the largest ones, are parts of their
-own. Rows of results, categories, schedules and other collections that name no school are in the part of their collection.
+A part belongs to one school or to one collection. A school is a part of its own if it has lost half or more of its rows in a
+collection; the part has its missing rows of each such collection. At most ten schools, the largest ones, are parts of their
+own. The part of a collection has the other missing rows of this collection. Rows of results, categories, schedules and other
+collections that name no school are in the part of their collection.
 
-  school      which one the part is of; "several or none": the part has the other missing rows of its collection
+  school      the school of the part; "several or none": the part has the other missing rows of its collection
   rows        missing rows, and how many rows of this school, or of this collection, are published
   why         why these rows are on hold now
 
@@ -323,7 +324,7 @@ function withLists(config: Config): Config {
   if (config.redis !== undefined) return config;
   throw new RollcallError(
     'USAGE_INVALID',
-    'What full syncs have missed is kept in Redis, and the configuration has no redis.url',
+    'The list of missing rows is kept in Redis, and the configuration has no redis.url',
     {
       remedy:
         'Add redis.url, then run rollcall pull --full, which lists what is missing. Without Redis only a higher ' +

@@ -33,7 +33,7 @@ While a process runs, the index may seem a transaction or two behind, because th
     .addCommand(
       subcommand('rebuild', 'rebuild the index from the topics', rebuild)
         .description(
-          'Drops the index and rebuilds it from the topics, one collection after another. Publishes nothing.',
+          'Drops the index and rebuilds it from the topics, one collection after another. Publishes nothing without "--reset".',
         )
         .option('--reset', 'for lost absences: publish a null for every key, and load all absences again')
         .option('--yes', 'confirm "--reset"')

@@ -26,7 +26,7 @@ export function command(): Command {
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
-    .option('--repair', 'publish what is missing: rebuild the index, then run a full sync')
+    .option('--repair', 'correct what is wrong in the topics: rebuild the index, then run a full sync')
     .option('--ids', 'print the keys of the first differences, too')
     .addHelpText('after', HELP)
     .action(verbAction(verify));
