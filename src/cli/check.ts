@@ -93,14 +93,14 @@ function* mistypedFields(value: object): Generator<Finding> {
         for (const field of listOf(mapOf(settings)[kind]).map(String)) {
           const hint = known.includes(field) ? '' : didYouMean(field, known);
           const path = `tenants[${at}].collections.${name}.${kind}`;
-          const text = `${field} is no field of the specification${hint}`;
+          const text = `${field} is not a field of the specification${hint}`;
           if (hint !== '') yield { level: 'unchecked', subject: path, text, remedy: MISTYPED_REMEDY };
         }
     }
 }
 
 const MISTYPED_REMEDY =
-  'Correct the name, unless the hub has a field of this name: "rollcall check" without --offline looks.';
+  'Correct the name, unless the hub has a field of this name: "rollcall check" without --offline asks the hub.';
 
 const IN_CLEAR_REMEDY =
   'Write ${NAME} for an environment variable, or ${file:/path} for a file. Change the secret if others could read this file.';
@@ -110,7 +110,7 @@ function inClear(configPath: string, config: object): readonly Finding[] {
   const paths = secretsInClear(readFileSync(configPath, 'utf8'));
   return [
     ...unencrypted(config).map((setting) => warning('encryption', `${setting}: ${UNENCRYPTED}`, ENCRYPT)),
-    ...paths.map((path) => warning(path, 'the secret stands in the file in clear text', IN_CLEAR_REMEDY)),
+    ...paths.map((path) => warning(path, 'the secret is in the file in clear text', IN_CLEAR_REMEDY)),
   ];
 }
 

@@ -226,7 +226,8 @@ async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFla
 function purgeable(topic: string, wanted: ReadonlySet<string>) {
   const parts = partsOfTopic(topic);
   if (parts !== null && !wanted.has(topic)) return parts;
-  const why = parts === null ? 'is no name that Rollcall gives to a topic' : 'is still in the configuration';
+  const why =
+    parts === null ? 'is not a name that Rollcall gives to a topic' : 'is still in the configuration';
   throw new RollcallError('USAGE_INVALID', `${topic} ${why}: nothing was deleted`, {
     remedy: 'Only what has left the configuration can be purged: "rollcall topics list" shows it.',
   });

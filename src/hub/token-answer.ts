@@ -33,7 +33,7 @@ const REMEDIES: ReadonlyMap<unknown, string> = new Map(
     invalid_client:
       'Check {}.clientId and {}.clientSecret, and whether the server wants {}.clientAuth basic or post.',
     invalid_scope: 'Check {}.scope: the server does not know it or does not grant it to this client.',
-    unauthorized_client: 'Have this client allowed to use the client_credentials grant.',
+    unauthorized_client: 'Allow this client to use the client_credentials grant.',
     unsupported_grant_type: 'Check {}.tokenUrl: this server does not offer the client_credentials grant.',
     invalid_request:
       'Check {}.scope (some servers require one) and try the other {}.clientAuth (basic or post).',

@@ -163,7 +163,8 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   },
   INVALID_TIMESTAMP: {
     code: 'KAFKA_REFUSED',
-    message: (doing) => `Kafka refused the clock time of this machine while ${doing}`,
+    message: (doing) =>
+      `Kafka refused records while ${doing}, because the clock of this machine or of a broker is wrong`,
     remedy:
       'Correct the clock of this machine or of the brokers: they refuse records that are more than an hour in the future (message.timestamp.after.max.ms). Rollcall then continues by itself.',
   },
@@ -213,7 +214,7 @@ function explanationOf(failure: KafkaFailure): Explanation {
     code: 'KAFKA_UNREACHABLE',
     message: (doing) => `Kafka failed while ${doing}: ${reasonOf(failure)}`,
     remedy: refusesOurs(failure.code)
-      ? 'Check kafka.ssl.cert and key: the brokers do not take the certificate of this client, or want one.'
+      ? 'Check kafka.ssl.cert and key: the brokers do not accept the certificate of this client, or require one.'
       : isUntrusted(failure.code)
         ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to their authority.'
         : 'Check kafka.brokers, that DNS knows the host names, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',

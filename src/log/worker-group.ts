@@ -284,7 +284,7 @@ export class WorkerGroup {
 }
 
 function notConfirmed(groupId: string): RollcallError {
-  const what = `Kafka has not confirmed the membership of this process in ${groupId} in time: it has stopped its tenants, which other processes may take over`;
+  const what = `Kafka has not confirmed the membership of this process in ${groupId} in time: the process has stopped its tenants, and other processes may take them over`;
   return new RollcallError('KAFKA_UNREACHABLE', what, {
     remedy:
       'Check that the brokers are up, and that this process was not suspended. If the machine is too busy, set a larger kafka.session. The process joins again by itself.',

@@ -11,7 +11,7 @@ const CREDENTIALS = 'Check redis.username and redis.password, or those in redis.
 const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   OOM: [
     'is full and refuses writes',
-    'Raise maxmemory (about 140 bytes for each row of each collection), or free memory there.',
+    'Raise maxmemory (about 100 bytes for each row, and 240 bytes for each version of an absence), or free memory there.',
   ],
   NOAUTH: ['requires a password, and none is configured', CREDENTIALS],
   WRONGPASS: ['refuses the user name or password', CREDENTIALS],
@@ -43,7 +43,7 @@ const SENTINEL_REFUSALS: readonly (readonly [part: RegExp, what: string, remedy:
   ],
   [
     /because ERR unknown command/,
-    'a server that redis.url names is no Sentinel',
+    'a server that redis.url names is not a Sentinel',
     'Set redis.url to the Sentinels (usually port 26379), or leave redis.sentinel out.',
   ],
   [

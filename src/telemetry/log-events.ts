@@ -10,7 +10,7 @@ import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
 import { INCONCLUSIVE_REMEDY } from './collection-monitor.ts';
 
 const DELETION_WORDS = {
-  hold: 'rows are missing that need a decision, and are not removed until then',
+  hold: 'a person must decide about missing rows, and they are not removed until then',
   healed: 'all rows of this collection that were missing are back: its removals need no decision any more',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',

@@ -247,7 +247,7 @@ function registerCollectionGauges(
     );
   gauge(
     'needs_decision',
-    '1 while the collection needs a decision of a person, with the code of the decision; 0, with no code, while it needs none.',
+    '1 while the collection needs a decision by a person, with the code of the decision; 0, with no code, while it needs none.',
     [...SCOPE, 'code'],
     () =>
       synced().flatMap(({ tenant, collection, status: { decisions } }) => {

@@ -59,8 +59,10 @@ export async function watchService(
 }
 
 function reasonOf(error: unknown, service: WatchedService): { why: string; remedy: string } {
-  const { name, meanwhile = `Meanwhile no change is published; it follows once ${service.name} is back.` } =
-    service;
+  const {
+    name,
+    meanwhile = `Meanwhile no change is published; the changes follow once ${service.name} is back.`,
+  } = service;
   const why = describeError(error);
   if (!(error instanceof RollcallError)) return { why, remedy: `Check ${name}. ${meanwhile}` };
   return { why, remedy: error.reaction === 'retry' ? `${error.remedy} ${meanwhile}` : error.remedy };

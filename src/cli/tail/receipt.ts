@@ -94,7 +94,7 @@ function verdictOn(lines: readonly TopicLine[], nowMs: number): string {
   }
   const lastMs = Math.max(...lines.map((each) => Math.max(each.valuesGoneMs, each.keysGoneMs ?? 0)));
   if (Number.isNaN(lastMs))
-    return 'not complete: Kafka still has these records, and nobody here may read the settings that say for how long';
+    return 'not complete: Kafka still has these records, and this user may not read the settings of the topics, which say for how long';
   return lastMs < nowMs
     ? `not complete: Kafka still has these records, although it should have deleted them by ${timeOf(lastMs)}; it does so only while "rollcall run" runs`
     : `not complete until ${timeOf(lastMs)}: by then Kafka has deleted these records, if "rollcall run" runs and nobody changes the settings of these topics`;

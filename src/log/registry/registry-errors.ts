@@ -72,7 +72,7 @@ export function wrongLevel(level: unknown, { url, subject }: At): RollcallError 
 export function readOnly({ url, subject }: At): RollcallError {
   return refused(
     `The registry is read-only, and ${subject} needs a change there: a schema or its level is missing`,
-    `Set the mode that GET ${url}/mode or ${url}/mode/<subject> shows to READWRITE until Rollcall has registered its schemas, or set registry.url to a registry that accepts writes.`,
+    `GET ${url}/mode and GET ${url}/mode/<subject> show which mode is read-only: set it to READWRITE until Rollcall has registered its schemas, or set registry.url to a registry that accepts writes.`,
   );
 }
 
@@ -89,7 +89,7 @@ export class UndecodableRecord extends RollcallError {
     const message =
       why === 'unknown id'
         ? `The registry at ${url} has no Avro schema with the id that a record names`
-        : `The schema that the registry at ${url} returns for a record does not fit it`;
+        : `The schema that the registry at ${url} returns for a record does not match the record`;
     super('REGISTRY_REFUSED', message, { remedy: LOST_SCHEMAS });
   }
 }

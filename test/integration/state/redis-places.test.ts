@@ -40,7 +40,7 @@ const PLACES: readonly (readonly [what: string, servers: RedisServers, says: str
   [
     'a Redis configured as a Sentinel',
     { url: single.url, sentinel },
-    'is no Sentinel',
+    'is not a Sentinel',
     'redis.url to the Sentinels',
   ],
   [

@@ -39,7 +39,7 @@ it('check --offline needs no variable and no service, and warns of secrets and r
   for (const finding of [
     /- +needs +the environment variable HUB_ID$/m,
     /! +encryption +hub.baseUrl http:\/\/hub\S+: credentials or rows cross the network/,
-    /! +tenants\[0\]\.hub\.clientSecret +the secret stands in the file in clear text$/m,
+    /! +tenants\[0\]\.hub\.clientSecret +the secret is in the file in clear text$/m,
   ])
     expect(said).toMatch(finding);
   writeFileSync(path, TEMPLATE.replace('brokers', 'broker'));
@@ -56,7 +56,7 @@ it('check --offline names a field that is nearly one of the specification, also 
   // The hub may have such a field.
   expect(code).toBe(0);
   expect(said).toMatch(
-    /^ +- +tenants\[0\]\.collections\.users\.drop +emial is no field .*; did you mean email\?$/m,
+    /^ +- +tenants\[0\]\.collections\.users\.drop +emial is not a field .*; did you mean email\?$/m,
   );
   expect(said).not.toMatch(/email is no|shoeSize/);
 });

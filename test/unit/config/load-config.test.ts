@@ -182,7 +182,7 @@ it.each([
     /^\S+: line 4: .*indentation of this line or of the next one is wrong.*\n    4 \|   d: …$/,
   ],
   ['a wrong indentation', 'a:\n  b: 1\n c: 2', /line 3: .*not indented like its neighbours/],
-  ['a key that stands twice', 'a: 1\na: 2', /line 2: .*the same key stands above already/],
+  ['a key that occurs twice', 'a: 1\na: 2', /line 2: .*the same key appears further up already/],
   ['a value with an @', 'a: @b', /line 1: .*needs quotes around the value/],
   ['a backslash in quotes', 'a: "C:\\x"', /line 1: .*use single quotes/],
   ['a second document', 'a: 1\n---\nb: 2', /line 2: .*only one is read/],

@@ -153,7 +153,7 @@ it('a read-only registry gives the id of a known schema, and is named if a schem
     ['other.orgs', ORGS],
   ] as const)
     expect(await problems(name, schema)).toMatchObject([
-      { ...refused, remedy: expect.stringMatching(/^Set the mode that GET/) },
+      { ...refused, remedy: expect.stringMatching(/set it to READWRITE/) },
     ]);
   trouble.isReadOnly = false;
   expect(await problems('t.progress', PROGRESS)).toEqual([]);

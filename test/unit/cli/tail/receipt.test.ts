@@ -61,7 +61,7 @@ it.each([
 it('the receipt of "tail --about" gives no time where the settings of a topic are not known', () => {
   const { cells, verdict } = receiptOf(['pupil 10:00 removal'], { settings: new Map() });
   expect(cells.slice(5)).toEqual(['not known', 'not known']);
-  expect(verdict).toMatch(/^not complete: Kafka still has these records, and nobody here may read/);
+  expect(verdict).toMatch(/^not complete: Kafka still has these records, and this user may not read/);
 });
 
 it('the receipt of "tail --about" calls an erasure complete only when the topics have no record of the id any more', () => {
