@@ -11,7 +11,7 @@ const HTML =
 export const ANSWER_FAULTS: readonly Fault[] = [
   {
     name: 'error-rate',
-    summary: 'this share of the requests is answered 500, 502, 503 or 504',
+    summary: 'this share of the requests is answered with 500, 502, 503 or 504',
     value: { meaning: 'share', byDefault: '0.1' },
     request: ({ random, value }) => {
       if (random() >= numberIn(value)) return undefined;
