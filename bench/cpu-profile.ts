@@ -20,7 +20,7 @@ const SAMPLE_EVERY_MICROS = 250;
 /** The first pattern that matches the file of a function decides. */
 const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
   [/\/src\/(hub\/hub-answer|core\/rows\/lossless-json)\.ts$/, 'json'],
-  [/\/src\/core\/(rows\/(?!row-changes)|avro\/avro-writer)/, 'read+hash'],
+  [/\/src\/core\/(rows\/(?!compare-with-published)|avro\/avro-writer)/, 'read+hash'],
   [/\/src\/(core\/)?absences\//, 'chains'],
   [/\/src\/core\/avro\/value-codec\.ts$|\/node_modules\/avsc\//, 'avro'],
   [/\/src\/state\/|\/node_modules\/(ioredis|@ioredis|redis-parser|standard-as-callback|denque)\//, 'index'],

@@ -5,7 +5,7 @@ import type { CollectionName } from '../src/model/collections.ts';
 import { newSyncStats } from '../src/core/sync-stats.ts';
 import { packageVersion } from '../src/cli/package-version.ts';
 import type { PipelineEvent } from '../src/core/pipeline-events.ts';
-import { unchangedRows } from '../src/core/rows/row-changes.ts';
+import { unchangedRows } from '../src/core/rows/compare-with-published.ts';
 import { Board } from '../src/telemetry/board.ts';
 import { startStatusServer } from '../src/telemetry/http-server.ts';
 import { launchChromium } from '../test/integration/page/browser.ts';

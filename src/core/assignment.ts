@@ -10,7 +10,8 @@ export interface Member {
 }
 
 /**
- * Shares all tenants that any worker knows among the workers. Each tenant goes to exactly one worker that knows it.
+ * Shares all tenants that any worker knows among the workers. Each tenant goes to exactly one worker that knows it. This
+ * only says which worker is to own a tenant; which process does own it is settled in Kafka (log/take-over.ts).
  *
  * - Of the tenants that all workers know, the numbers of any two workers differ by at most one. A worker keeps what
  * it holds as far as this allows. So when a worker joins, only the tenants that it gets move, and when a worker

@@ -2,7 +2,7 @@ import type { RollcallError } from '../errors.ts';
 import type { Shortfall } from './deletions/evidence.ts';
 import type { HubEvent } from './hub-events.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { PageTally } from './rows/row-changes.ts';
+import type { PageTally } from './rows/compare-with-published.ts';
 import type { DecisionRecord, SyncMode, Progress } from '../model/progress.ts';
 import type { DerivedTally, SyncStats } from './sync-stats.ts';
 

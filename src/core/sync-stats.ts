@@ -1,4 +1,4 @@
-import { noRows, type KeyedRow, type PageTally } from './rows/row-changes.ts';
+import { noRows, type KeyedRow, type PageTally } from './rows/compare-with-published.ts';
 import type { SyncMode } from '../model/progress.ts';
 
 /** How many records of each kind were derived. */

@@ -1,5 +1,5 @@
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
-import type { KeyedRow } from '../core/rows/row-changes.ts';
+import type { KeyedRow } from '../core/rows/compare-with-published.ts';
 import type { HubPage, ScanEnd, ReadOptions } from '../hub/hub.ts';
 
 /** A page of a source, as decoded rows with keys. */

@@ -1,5 +1,5 @@
 import { readClassStudents } from '../core/rows/class-students.ts';
-import type { KeyedRow } from '../core/rows/row-changes.ts';
+import type { KeyedRow } from '../core/rows/compare-with-published.ts';
 import type { DecodedRow, RowReader } from '../core/rows/decoded-row.ts';
 import { RollcallError } from '../errors.ts';
 import type { Hub, ScanEnd } from '../hub/hub.ts';
@@ -204,8 +204,8 @@ async function* composeClass(
   const end = { ...step.value, isComposed: true, distinctRows: distinctIds(rows) };
   if (end.reason !== 'missing-list' && shortfallOf(end) === null) {
     const decoded = readClassStudents(classId, rows);
-    const becameEmpty = rows.length === 0;
-    const row = { key: classId, rejectKey: classId, decoded, becameEmpty };
+    const isEmpty = rows.length === 0;
+    const row = { key: classId, rejectKey: classId, decoded, isEmpty };
     yield { rows: [row], hubTimeMs, total: null, readVersion };
   }
   return end;

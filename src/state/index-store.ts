@@ -1,4 +1,4 @@
-import type { Missing } from '../core/deletions/missing.ts';
+import type { Missing } from '../core/deletions/decide-missing.ts';
 import type { IndexedPoint } from '../core/index-recovery.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';

@@ -1,4 +1,4 @@
-import type { Missing } from '../core/deletions/missing.ts';
+import type { Missing } from '../core/deletions/decide-missing.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Coordination } from './coordination.ts';
 import { areasOf, type DeletionMemory, type StateStore, type TenantState } from './index-store.ts';

@@ -1,4 +1,4 @@
-import type { Miss, Missing } from '../core/deletions/missing.ts';
+import type { Miss, Missing } from '../core/deletions/decide-missing.ts';
 import { jsonOrNull } from '../core/json-or-null.ts';
 import type { DeletionMemory } from './index-store.ts';
 import type { RedisConnection } from './redis-connection.ts';

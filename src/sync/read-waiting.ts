@@ -1,4 +1,4 @@
-import { ofLog } from '../core/deletions/missing.ts';
+import { ofLog } from '../core/deletions/decide-missing.ts';
 import { waitingList, type WaitingRows } from '../core/deletions/waiting-list.ts';
 import { outOf } from '../core/words.ts';
 import type { CollectionName } from '../model/collections.ts';

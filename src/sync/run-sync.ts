@@ -1,4 +1,4 @@
-import type { KeyedRow } from '../core/rows/row-changes.ts';
+import type { KeyedRow } from '../core/rows/compare-with-published.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { isOversized, lateRows, syncClock, type SyncClock } from '../core/watermark.ts';
 import { isFromHub } from '../errors.ts';

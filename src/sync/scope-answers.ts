@@ -1,4 +1,4 @@
-import type { KeyedRow } from '../core/rows/row-changes.ts';
+import type { KeyedRow } from '../core/rows/compare-with-published.ts';
 import { rejectWithoutRow } from '../core/rows/unreadable-row.ts';
 import { isFromHub, type ErrorCode, type RollcallError } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';

@@ -1,6 +1,6 @@
 import { zoneClock } from '../core/zone-clock.ts';
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
-import { Verdicts, type SyncVerdict } from '../core/deletions/verdicts.ts';
+import { Verdicts, type SyncVerdict } from '../core/deletions/what-scans-prove.ts';
 import { isOtherOnHold } from '../core/deletions/waiting-list.ts';
 import { hasSeen } from '../table/active-sync.ts';
 import type { Settlement } from '../table/deletions.ts';

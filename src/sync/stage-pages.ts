@@ -1,4 +1,4 @@
-import type { KeyedRow, PageTally } from '../core/rows/row-changes.ts';
+import type { KeyedRow, PageTally } from '../core/rows/compare-with-published.ts';
 import type { SourcePage } from '../source/source-scan.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
 import type { MirroredCollection, RunningSync } from './sync.ts';
@@ -43,14 +43,14 @@ async function stageRows(run: RunningSync, gate: IdentityGate, page: SourcePage)
 }
 
 /**
- * Takes out rows of `becameEmpty`, such as a class that lost all its students. They wait for the end of a full sync,
- * when the guard sees all losses together.
+ * Takes out empty values whose published values have content, such as a class that lost all its students: they wait for
+ * the end of a full sync, when the guard sees all losses together. An incremental sync only leaves them out.
  */
 async function withoutNowEmpty(
   { own, sync, becameEmpty }: RunningSync,
   { rows }: SourcePage,
 ): Promise<readonly KeyedRow[]> {
-  const empty = rows.filter((row) => row.becameEmpty === true);
+  const empty = rows.filter((row) => row.isEmpty === true);
   if (empty.length === 0) return rows;
   const hashes = await own.writer.read((table) => table.hashesOf(empty.flatMap(({ key }) => key ?? [])));
   const hashOf = ({ key }: KeyedRow): Buffer | null => hashes.get(key ?? '') ?? null;
@@ -59,8 +59,10 @@ async function withoutNowEmpty(
   for (const row of differing) {
     if (row.key === null) continue;
     becameEmpty.set(row.key, row);
+    // The end of a full sync decides about the key as one that became empty, so it must not find the key unseen, too.
     if (sync.isFull) sync.seen?.add(row.key);
   }
+  // A day without lessons is news only if lessons were published. A class without students is news even if nothing was.
   const left = new Set([...differing, ...unknown.filter(({ needsKnown }) => needsKnown)]);
   return rows.filter((row) => !left.has(row));
 }

@@ -1,6 +1,6 @@
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import type { PageMemory } from '../core/pages/page-memory.ts';
-import type { KeyedRow } from '../core/rows/row-changes.ts';
+import type { KeyedRow } from '../core/rows/compare-with-published.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Reading } from '../source/source-scan.ts';
 import type { Source } from '../source/source.ts';

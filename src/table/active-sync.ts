@@ -1,5 +1,5 @@
 import type { ReadableRow } from '../core/rows/decoded-row.ts';
-import type { Change, KeyedRow } from '../core/rows/row-changes.ts';
+import type { Change, KeyedRow } from '../core/rows/compare-with-published.ts';
 import type { SeenKeys } from '../core/seen-keys.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
 

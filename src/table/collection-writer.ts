@@ -1,5 +1,5 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
-import type { Change, KeyedRow, PageTally } from '../core/rows/row-changes.ts';
+import type { Change, KeyedRow, PageTally } from '../core/rows/compare-with-published.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
 import { hasCode } from '../errors.ts';
 import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';

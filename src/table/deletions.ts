@@ -5,7 +5,7 @@ import {
   type Miss,
   type Missing,
   type MissingOutcome,
-} from '../core/deletions/missing.ts';
+} from '../core/deletions/decide-missing.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { foreignSince, type DecisionRecord, type DeletionState, type Progress } from '../model/progress.ts';
 import type { DeletionMemory } from '../state/index-store.ts';

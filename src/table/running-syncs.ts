@@ -1,4 +1,4 @@
-import type { KeyedRow } from '../core/rows/row-changes.ts';
+import type { KeyedRow } from '../core/rows/compare-with-published.ts';
 import type { Fingerprints } from '../core/seen-keys.ts';
 import type { ActiveSync } from './active-sync.ts';
 

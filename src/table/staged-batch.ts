@@ -1,6 +1,6 @@
 import { ownHeaders, type HeaderFacts, type TopicHeaders } from '../core/cloud-events.ts';
 import type { ReadableRow } from '../core/rows/decoded-row.ts';
-import type { Change } from '../core/rows/row-changes.ts';
+import type { Change } from '../core/rows/compare-with-published.ts';
 import type { DerivedTally } from '../core/sync-stats.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { CollectionName } from '../model/collections.ts';

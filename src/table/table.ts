@@ -6,7 +6,7 @@ import {
   type Change,
   type KeyedRow,
   type PageTally,
-} from '../core/rows/row-changes.ts';
+} from '../core/rows/compare-with-published.ts';
 import { isOverBeforeMet, replacedBy } from '../core/deletions/over-before-met.ts';
 import type { ReadableRow } from '../core/rows/decoded-row.ts';
 import type {
@@ -239,7 +239,7 @@ export class Table {
     if (!isWhole || rows.some(({ key }) => isStale(key ?? ''))) return;
     const proven = fingerprint();
     if (proven?.ids.length !== rows.length) return;
-    if (!rows.every(({ key, becameEmpty }, at) => key === proven.ids[at] && becameEmpty !== true)) return;
+    if (!rows.every(({ key, isEmpty }, at) => key === proven.ids[at] && isEmpty !== true)) return;
     this.#memory.pages.remember(proven);
   }
 

@@ -48,7 +48,10 @@ export function idsToLoad({ rows, vanished, open }: Omit<DeriveInput, 'entries' 
   return ids;
 }
 
-/** Derives absences and their changes from changed versions (contract, `absences` and `absence-changes`). */
+/**
+ * Derives absences and their changes from changed versions (contract, `absences` and `absence-changes`). The lists are
+ * made in version-lists.ts, the events in absence-events.ts.
+ */
 export function deriveAbsences(input: DeriveInput): DerivedAbsences {
   const lists = new VersionLists();
   for (const [key, entry] of input.entries) lists.load(key, entry);

@@ -1,6 +1,6 @@
 import type { CollectionName } from '../../model/collections.ts';
 import { isMostOf, isNearlyAllOf } from './guard.ts';
-import type { MissingKeys } from './missing.ts';
+import type { MissingKeys } from './decide-missing.ts';
 import { digestOf, type WaitingRows } from './waiting-list.ts';
 
 /** The school of each published row, by collection and key; null: the row names none. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CollectionName } from '../../model/collections.ts';
 import { MISSES_NEEDED } from './evidence.ts';
-import type { MissingKeys } from './missing.ts';
+import type { MissingKeys } from './decide-missing.ts';
 
 const DIGEST_CHARACTERS = 12;
 

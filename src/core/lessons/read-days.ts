@@ -1,6 +1,6 @@
 import { createMask } from '../rows/pseudonymise.ts';
 import { isJsonObject } from '../rows/raw-json.ts';
-import type { KeyedRow } from '../rows/row-changes.ts';
+import type { KeyedRow } from '../rows/compare-with-published.ts';
 import { canonicalText, jsonText } from '../rows/json-text.ts';
 import { parseLossless } from '../rows/lossless-json.ts';
 import { formatDate, parseDate } from '../rows/timestamps.ts';
@@ -161,7 +161,7 @@ export class DayReader {
     const hash = this.#hash([student, date, ...distinct.map(({ content }) => content)]);
     const decoded = { kind: 'row', ...common, value, hash } as const;
     const isEmpty = distinct.length === 0;
-    return { key, rejectKey: key, decoded, becameEmpty: isEmpty, needsKnown: isEmpty };
+    return { key, rejectKey: key, decoded, isEmpty, needsKnown: isEmpty };
   }
 }
 

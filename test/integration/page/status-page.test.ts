@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
-import { unchangedRows } from '../../../src/core/rows/row-changes.ts';
+import { unchangedRows } from '../../../src/core/rows/compare-with-published.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { type CollectionName } from '../../../src/model/collections.ts';
 import type { Board } from '../../../src/telemetry/board.ts';

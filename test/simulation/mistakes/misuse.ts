@@ -1,5 +1,5 @@
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
-import type { Missing } from '../../../src/core/deletions/missing.ts';
+import type { Missing } from '../../../src/core/deletions/decide-missing.ts';
 import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import type { OutgoingRecord, Ownership, TenantLog, Transaction } from '../../../src/log/log.ts';
 import type {

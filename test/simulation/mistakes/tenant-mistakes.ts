@@ -1,5 +1,5 @@
 import { RollcallError } from '../../../src/errors.ts';
-import type { MissingKeys } from '../../../src/core/deletions/missing.ts';
+import type { MissingKeys } from '../../../src/core/deletions/decide-missing.ts';
 import type { RowReader } from '../../../src/core/rows/decoded-row.ts';
 import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';

@@ -6,7 +6,7 @@ import type { AbsenceTenant } from '../../../src/absences/render-absences.ts';
 import { decodeEntry } from '../../../src/core/absences/entry-codec.ts';
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import type { ReadableRow } from '../../../src/core/rows/decoded-row.ts';
-import type { KeyedRow } from '../../../src/core/rows/row-changes.ts';
+import type { KeyedRow } from '../../../src/core/rows/compare-with-published.ts';
 import { SeenKeys } from '../../../src/core/seen-keys.ts';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import { frame } from '../log/support/frame.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { KeyedRow } from '../../../src/core/rows/row-changes.ts';
+import type { KeyedRow } from '../../../src/core/rows/compare-with-published.ts';
 import { withOffsets, type SyncMode } from '../../../src/model/progress.ts';
 import type { ReadableRow, RowReader } from '../../../src/core/rows/decoded-row.ts';
 import type { CollectionWriter } from '../../../src/table/collection-writer.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Missing } from '../../../src/core/deletions/missing.ts';
+import type { Missing } from '../../../src/core/deletions/decide-missing.ts';
 import type { DeletionMemory } from '../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { Deletions } from '../../../src/table/deletions.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { logFirstLoads } from '../../../src/telemetry/log-first-loads.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
-import { unchangedRows } from '../../../src/core/rows/row-changes.ts';
+import { unchangedRows } from '../../../src/core/rows/compare-with-published.ts';
 import { ANSWERED, boardOf, caughtUp, loaded } from './support/board-of.ts';
 
 it('a first load is logged every half minute while it goes on, and not once it is over', async () => {

@@ -2,7 +2,7 @@ import perfHooks from 'node:perf_hooks';
 import { Registry, register } from 'prom-client';
 import { expect, it, vi } from 'vitest';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
-import { unchangedRows } from '../../../src/core/rows/row-changes.ts';
+import { unchangedRows } from '../../../src/core/rows/compare-with-published.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
 import { COLLECTIONS } from '../../../src/model/collections.ts';

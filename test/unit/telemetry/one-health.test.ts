@@ -5,7 +5,7 @@ import type { SyncMode } from '../../../src/model/progress.ts';
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import { heardOf } from '../../../src/core/health/tenant-status.ts';
 import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
-import { unchangedRows } from '../../../src/core/rows/row-changes.ts';
+import { unchangedRows } from '../../../src/core/rows/compare-with-published.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { Board } from '../../../src/telemetry/board.ts';

@@ -46,7 +46,7 @@ function outcome(days: StudentDays): Record<string, unknown> {
 }
 
 /** The days with lessons. */
-const filledIn = ({ rows }: StudentDays) => rows.filter(({ becameEmpty }) => becameEmpty !== true);
+const filledIn = ({ rows }: StudentDays) => rows.filter(({ isEmpty }) => isEmpty !== true);
 
 function hashes(days: StudentDays): string[] {
   return filledIn(days).map(({ decoded: reading }) => reading.hash.toString('hex'));

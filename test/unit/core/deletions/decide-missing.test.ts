@@ -4,7 +4,7 @@ import {
   decideMissing,
   type MissingFacts,
   type MissingOutcome,
-} from '../../../../src/core/deletions/missing.ts';
+} from '../../../../src/core/deletions/decide-missing.ts';
 
 const LIMITS = { rows: 3, ratio: 0.05 };
 

@@ -8,8 +8,8 @@ export interface KeyedRow {
   /** Second part of the key in `rejects`. */
   readonly rejectKey: string;
   readonly decoded: DecodedRow;
-  /** The value is composed of several rows and has become empty. If it had content before, this counts as a deletion (contract). */
-  readonly becameEmpty?: boolean | undefined;
+  /** The value is composed of several rows, and there are none. If the published value has content, this counts as a deletion (contract). */
+  readonly isEmpty?: boolean | undefined;
   /** The row says that there is nothing under its key. This is news only if a value was published. */
   readonly needsKnown?: boolean | undefined;
 }

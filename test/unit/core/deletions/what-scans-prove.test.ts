@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ScanEvidence } from '../../../../src/core/deletions/evidence.ts';
-import { Verdicts } from '../../../../src/core/deletions/verdicts.ts';
+import { Verdicts } from '../../../../src/core/deletions/what-scans-prove.ts';
 
 /** The scan of a scope that brought all ten of its rows. */
 function scan(scope: string, given: Partial<ScanEvidence> = {}): ScanEvidence {

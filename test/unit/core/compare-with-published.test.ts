@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findRowChanges, type Change, type KeyedRow } from '../../../src/core/rows/row-changes.ts';
+import { findRowChanges, type Change, type KeyedRow } from '../../../src/core/rows/compare-with-published.ts';
 
 const hash = (text: string) => Buffer.alloc(16, text);
 
