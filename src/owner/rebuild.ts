@@ -99,8 +99,8 @@ async function resetAndReadAgain(work: OwnerWork, by: Person): Promise<void> {
 function noProgress({ tenant: { runtime } }: OwnerWork, collection: CollectionName): Progress {
   const nothing = { progress: null, indexed: '', offsets: {}, knownRows: 0, knownRejects: 0 };
   const stats = newSyncStats({ syncId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() });
-  const first = { transactionId: runtime.randomId(), sync: { stats }, knownRows: 0, completion: null };
-  return new CollectionProgress(collection, null, nothing).next({ ...first, rowsOnHold: 0 });
+  const first = { transactionId: runtime.randomId(), sync: { stats }, knownRows: 0, rowsOnHold: 0 };
+  return new CollectionProgress(collection, null, nothing).next({ ...first, completion: { kind: 'none' } });
 }
 
 async function readAgain(

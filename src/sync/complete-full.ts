@@ -4,25 +4,29 @@ import type { Settlement } from '../table/deletions.ts';
 import { settleMissing } from './settle-missing.ts';
 import type { MirroredCollection, RunningSync, Scanned } from './sync.ts';
 import type { SyncResult } from './sync-result.ts';
+import { watermarkAfter } from './watermark-after.ts';
 
 /**
  * Ends a full sync whose scans have ended: decides whether they saw everything, settles what they missed, and commits the last
  * transaction, which moves the watermark.
  */
-export async function completeFull(run: RunningSync, { scans, watermarkMs }: Scanned): Promise<SyncResult> {
-  const { own, sync } = run;
-  const { writer, deletions, findings } = own;
+export async function completeFull(run: RunningSync, { scans, clock }: Scanned): Promise<SyncResult> {
+  const { own, sync, isPart } = run;
+  const { writer, deletions, findings, pages } = own;
   const { stats } = sync;
-  const isPart = scans.length < run.reading.scopes.size;
+  // Worked out now, because an incremental sync that ends meanwhile may move it.
+  const watermarkMs = watermarkAfter(run, clock);
   // Rows came, and every page was accepted.
-  if (stats.rowsSeen > 0) deletions.noteForeign(null);
+  if (stats.rowsSeen > 0) deletions.noteOwn();
   const { whyInconclusive: why, short, settlement } = await settleMissing(run, scans);
   // A sync of some scopes says nothing about the others.
   const isInconclusive = why !== null || (isPart && findings.isInconclusive);
   // Before the commit: an incremental sync that ends meanwhile must not move the watermark if this sync proves nothing.
   findings.noteFullSync({ isInconclusive, scans, isConfirming: run.options.confirming === true });
   if (why === null && !isPart) await clearRejects(run, scans);
-  await writer.flush(sync, why === null ? { watermarkMs, isWhole: !isPart } : 'incomplete');
+  const complete = { kind: 'complete', watermarkMs, isWhole: !isPart } as const;
+  await writer.flush(sync, why === null ? complete : { kind: 'incomplete' });
+  if (why === null && run.pagesSince !== undefined) pages?.endFull(run.pagesSince);
   if (settlement !== null) reportMissing(own, settlement);
   const { confirmAtMs = null, unconfirmed = 0 } = settlement ?? {};
   const approvedGone = run.options.approved === undefined ? null : (settlement?.approvedGone ?? null);

@@ -1,20 +1,25 @@
 import { verdictOn } from '../core/deletions/evidence.ts';
 import type { RunningSync, Scanned } from './sync.ts';
 import type { ReplacedSync, SyncResult } from './sync-result.ts';
+import { watermarkAfter } from './watermark-after.ts';
 
 /**
  * Ends an incremental sync whose scans have ended. If a scan was short, the watermark stays: a full sync finds what
  * the scan passed over.
  */
 export async function completeIncremental(
-  { own, sync }: RunningSync,
-  { scans, watermarkMs }: Scanned,
+  run: RunningSync,
+  { scans, clock }: Scanned,
 ): Promise<SyncResult | ReplacedSync> {
+  const { own, sync } = run;
   const { writer, findings } = own;
   const { stats } = sync;
+  const watermarkMs = watermarkAfter(run, clock);
+  if (stats.rowsSeen > 0) findings.hasIncrementalBrought = true;
   const { rowsOnHold = 0 } = writer.progress ?? {};
   const doubt = scans.map(verdictOn).find((verdict) => verdict.kind === 'inconclusive' && !verdict.isUnread);
   if (doubt?.kind === 'inconclusive') {
+    // No end is recorded: the next sync reads from the same watermark.
     await writer.flush(sync);
     return { kind: 'inconclusive', stats, why: doubt.why, rowsOnHold, short: null, confirmAtMs: null };
   }
@@ -24,6 +29,7 @@ export async function completeIncremental(
   }
   const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
   // If the watermark does not move on, there is nothing to record.
-  if (hasNews || own.source.changes === undefined) await writer.flush(sync, { watermarkMs, isWhole: false });
+  if (hasNews || own.source.changes === undefined)
+    await writer.flush(sync, { kind: 'complete', watermarkMs, isWhole: false });
   return { kind: 'complete', stats, rowsOnHold, short: null, unconfirmed: 0, confirmAtMs: null };
 }

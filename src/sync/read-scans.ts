@@ -1,12 +1,11 @@
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import type { OpenOptions, SourceEnd, SourcePage, SourceScan } from '../source/source-scan.ts';
-import type { SyncClock } from '../core/watermark.ts';
-import type { MirroredCollection, RunningSync, Scanned } from './sync.ts';
+import type { MirroredCollection, RunningSync } from './sync.ts';
 
 /** The pages of all scans. What a scan proves is noted when it has ended. */
 export async function* pagesOf(
   run: RunningSync,
-  options: { wanted: ReadonlySet<string>; isSingle: boolean; scans: ScanEvidence[] },
+  options: { isSingle: boolean; scans: ScanEvidence[] },
 ): AsyncGenerator<SourcePage, undefined> {
   const { own, sync, answers } = run;
   const { unread } = own.findings;
@@ -19,7 +18,7 @@ export async function* pagesOf(
     signal: run.options.signal,
   });
   const ahead = options.isSingle ? 0 : own.tenant.scopesAhead;
-  for await (const { scope, pages } of scansInTurn(run, options.wanted, { ahead, open })) {
+  for await (const { scope, pages } of scansInTurn(run, { ahead, open })) {
     const seenBefore = sync.seen?.size ?? 0;
     const withoutIdBefore = sync.stats.rowsWithoutId;
     const end = yield* answers.read(scope, pages);
@@ -38,8 +37,7 @@ export async function* pagesOf(
  * the circuit.
  */
 async function* scansInTurn(
-  { own, sync, reading, answers }: RunningSync,
-  wanted: ReadonlySet<string>,
+  { own, sync, reading, answers, wanted }: RunningSync,
   options: Parameters<typeof scansAhead>[1],
 ): ReturnType<typeof scansAhead> {
   const scansOf = (scopes: ReadonlySet<string>) => scansAhead(reading.scans(scopes), options);
@@ -108,33 +106,4 @@ function incrementalBegin(own: MirroredCollection): number | undefined {
   if (watermarkMs === null) return undefined;
   const isInherited = watermarkMs === own.inheritedWatermarkMs;
   return isInherited ? watermarkMs - own.settings.incrementalOverlapMs : watermarkMs;
-}
-
-/** Notes what the ended scans say together. */
-export function scanned(run: RunningSync, scans: readonly ScanEvidence[], clock: SyncClock): Scanned {
-  const { stats } = run.sync;
-  stats.totalAtStart = sumOrNull(scans.map(({ totalAtStart }) => totalAtStart));
-  stats.totalAtEnd = sumOrNull(scans.map(({ totalAtEnd }) => totalAtEnd));
-  return { scans, watermarkMs: watermarkAfter(run, scans, clock) };
-}
-
-/** The sum of the hub's totals of several lists; null when one of them is unknown. */
-function sumOrNull(totals: readonly (number | null)[]): number | null {
-  return totals.reduce((sum, total) => (sum === null || total === null ? null : sum + total), 0);
-}
-
-/**
- * The watermark after the sync. It stays where it was after a sync that skipped a stale row, which the next sync must
- * read again (invariant 2), and after a sync of a part of the scopes. Incremental syncs also leave it where it was while
- * the last full sync is inconclusive.
- */
-function watermarkAfter(
-  { own, sync, reading }: RunningSync,
-  scans: readonly ScanEvidence[],
-  clock: SyncClock,
-): number | null {
-  const isPart = scans.length < reading.scopes.size;
-  const mayAdvance = sync.stats.rowsStale === 0 && !isPart && (sync.isFull || !own.findings.isInconclusive);
-  if (mayAdvance) return clock.watermarkMs;
-  return own.writer.progress?.watermarkMs ?? (isPart ? null : clock.watermarkMs);
 }

@@ -10,7 +10,7 @@ import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import { Commits } from './commits.ts';
 import { completeFull } from './complete-full.ts';
 import { completeIncremental } from './complete-incremental.ts';
-import { pagesOf, scanned } from './read-scans.ts';
+import { pagesOf } from './read-scans.ts';
 import { ScopeAnswers } from './scope-answers.ts';
 import { stagePage, stageRejects } from './stage-pages.ts';
 import type { MirroredCollection, RunningSync, RunOptions, Scanned } from './sync.ts';
@@ -40,11 +40,11 @@ async function runOn(
   own: MirroredCollection,
   mode: SyncMode,
   options: RunOptions,
-  some: RunningSync['some'] = null,
+  some: ReadonlySet<string> | null = null,
 ): Promise<SyncResult | ReplacedSync> {
   const { writer, deletions, pages } = own;
   const isFull = mode === 'FULL';
-  if (options.acceptNew === true) deletions.noteForeign(null);
+  if (options.acceptNew === true) deletions.noteOwn();
   const pagesSince = isFull ? pages?.beginFull() : undefined;
   const sync = newSync(own, mode, options);
   writer.begin(sync);
@@ -55,18 +55,17 @@ async function runOn(
     const knownRowsBefore = writer.known.rows;
     const becameEmpty = new Map<string, KeyedRow>();
     const answers = new ScopeAnswers(own, reading.scopes.size);
-    const run = { own, sync, options, reading, answers, some, knownRowsBefore, becameEmpty };
-    const complete = isFull ? completeFull : completeIncremental;
-    const result = await complete(run, await scanAll(run));
-    if (!isFull && sync.stats.rowsSeen > 0) own.findings.hasIncrementalBrought = true;
-    if (pagesSince !== undefined && result.kind === 'complete') pages?.endFull(pagesSince);
-    return result;
+    const wanted = some === null ? reading.scopes : reading.scopes.intersection(some);
+    const isPart = wanted.size < reading.scopes.size;
+    const scope = { reading, answers, wanted, isPart };
+    const run = { own, sync, options, ...scope, knownRowsBefore, becameEmpty, pagesSince };
+    const scanned = await scanAll(run);
+    return await (isFull ? completeFull(run, scanned) : completeIncremental(run, scanned));
   } catch (error) {
     if (error instanceof BecomesFull) return { kind: 'becomes-full', why: 'oversized', stats: sync.stats };
-    // Rows that were read before the hub failed are valid, so commit them now.
-    if (isFromHub(error)) {
-      await writer.flush(sync, error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : null);
-    }
+    // Rows that were read before the hub failed are valid, so commit them now. Rows that may be another tenant's are recorded as such.
+    if (isFromHub(error))
+      await writer.flush(sync, { kind: error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : 'none' });
     throw error;
   } finally {
     writer.end(sync);
@@ -120,15 +119,13 @@ function newSync(
 
 /** Reads all pages, and stages and commits what they change. */
 async function scanAll(run: RunningSync): Promise<Scanned> {
-  const { own, sync, reading } = run;
+  const { own, sync } = run;
   const { stats } = sync;
-  const { scopes } = reading;
-  const wanted = run.some === null ? scopes : scopes.intersection(run.some);
   // A sync of a part of the scopes is recorded like an incremental one.
-  if (wanted.size < scopes.size) stats.mode = 'INCREMENTAL';
-  const isSingle = scopes.size === 1;
+  if (run.isPart) stats.mode = 'INCREMENTAL';
+  const isSingle = run.reading.scopes.size === 1;
   const scans: ScanEvidence[] = [];
-  const pages = pagesOf(run, { wanted, isSingle, scans });
+  const pages = pagesOf(run, { isSingle, scans });
   const startClock = clockOf(own, stats);
   let clock: SyncClock | null = null;
   let hubTimeMs: number | null = null;
@@ -159,7 +156,14 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
     await pages.return(undefined);
   }
   await stageRejects(run);
-  return scanned(run, scans, clock ?? startClock(null));
+  stats.totalAtStart = sumOrNull(scans.map(({ totalAtStart }) => totalAtStart));
+  stats.totalAtEnd = sumOrNull(scans.map(({ totalAtEnd }) => totalAtEnd));
+  return { scans, clock: clock ?? startClock(null) };
+}
+
+/** The sum of the hub's totals of several lists; null when one of them is unknown. */
+function sumOrNull(totals: readonly (number | null)[]): number | null {
+  return totals.reduce((sum, total) => (sum === null || total === null ? null : sum + total), 0);
 }
 
 /** The keys whose scopes a confirming sync reads; null: it reads all scopes. */

@@ -1,6 +1,7 @@
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import type { PageMemory } from '../core/pages/page-memory.ts';
 import type { KeyedRow } from '../core/rows/compare-with-published.ts';
+import type { SyncClock } from '../core/watermark.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Reading } from '../source/source-scan.ts';
 import type { Source } from '../source/source.ts';
@@ -39,8 +40,12 @@ export interface RunningSync {
   readonly options: RunOptions;
   readonly reading: Reading;
   readonly answers: ScopeAnswers;
-  /** The scopes that the sync reads; null: all. */
-  readonly some: ReadonlySet<string> | null;
+  /** The scopes that the sync is to read. */
+  readonly wanted: ReadonlySet<string>;
+  /** Whether these are not all scopes of the collection: then the sync says nothing about the others. */
+  readonly isPart: boolean;
+  /** For a full sync with {@link MirroredCollection.pages}: what ends their round, see `PageMemory.beginFull`. */
+  readonly pagesSince: number | undefined;
   readonly knownRowsBefore: number;
   /**
    * Values that had content and have none now, such as a class that lost all its students, by their keys. The end of the sync
@@ -52,6 +57,5 @@ export interface RunningSync {
 /** The result of a sync's scans; the writer has their rows. */
 export interface Scanned {
   readonly scans: readonly ScanEvidence[];
-  /** The watermark after the sync, if it is complete. */
-  readonly watermarkMs: number | null;
+  readonly clock: SyncClock;
 }

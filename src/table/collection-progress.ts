@@ -18,8 +18,16 @@ import {
 import type { SyncStats } from '../core/sync-stats.ts';
 import type { ActiveSync } from './active-sync.ts';
 
-/** How a sync ended. `isWhole`: it was a full sync, and read every scope. */
-export type Completion = { readonly watermarkMs: number | null; readonly isWhole: boolean } | 'incomplete';
+/**
+ * What a transaction records of the end of its sync.
+ * - `none`: nothing. The sync goes on, or ends without anything to record.
+ * - `incomplete`: a full sync has ended, and has not proven that it saw everything. The watermark stays. The missing
+ * rows that the sync settled, if any, are remembered after the commit.
+ * - `complete`: the sync has ended, and moves the watermark. `isWhole`: it was a full sync, and read every scope.
+ */
+export type Completion =
+  | { readonly kind: 'none' | 'incomplete' }
+  | { readonly kind: 'complete'; readonly watermarkMs: number | null; readonly isWhole: boolean };
 
 /** Number of keys of each derived collection. */
 export type DerivedRows = Readonly<Record<DerivedCollection, number>>;
@@ -55,8 +63,7 @@ interface NextTransaction extends Pick<Progress, 'deletions' | 'rowsOnHold'> {
   readonly sync: Pick<ActiveSync, 'stats'>;
   /** Keys of the topic after it. */
   readonly knownRows: number;
-  /** Null in the middle of a sync. */
-  readonly completion: Completion | null;
+  readonly completion: Completion;
 }
 
 /** What the log holds of a collection, and of the collections derived from it, as of the last commit. */
@@ -146,7 +153,7 @@ export class CollectionProgress {
     const { transactionId, sync, knownRows, completion, deletions, rowsOnHold } = transaction;
     const { stats } = sync;
     const before = this.#last;
-    const done = completion === null || completion === 'incomplete' ? null : completion;
+    const done = completion.kind === 'complete' ? completion : null;
     // Other collections' rejects belong to their own progress.
     const own = offsetsWithout(this.#offsetsAtStart, [...DERIVED_COLLECTIONS, STATE_TOPIC, 'rejects']);
     const offsets = { ...own, ...before?.offsets };

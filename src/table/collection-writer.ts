@@ -109,7 +109,7 @@ export class CollectionWriter {
     options: { seenBefore: ReadonlySet<string>; gate?: Gate | undefined },
   ): Promise<PageTally | null> {
     const { view, deletions } = this.#memory;
-    // A row that comes back unchanged may have been missed when everything was derived.
+    // A row that comes back unchanged was on the list of missing rows when its absence was last derived, so derive it again.
     const isBack = ({ key }: KeyedRow): boolean => view !== undefined && key !== null && deletions.has(key);
     const kept = this.#keepsUnchanged(sync) ? page.rows : page.rows.filter(isBack);
     return this.#table.decide(sync, page, { ...options, kept });
@@ -125,17 +125,17 @@ export class CollectionWriter {
     }
   }
 
-  /** Commits the staged changes. Without changes it commits only the completion of a sync. */
-  flush(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
+  /** Commits the staged changes. Without changes it commits only the end of a sync, if the sync records one. */
+  flush(sync: ActiveSync, completion: Completion = { kind: 'none' }): Promise<void> {
     return this.#run(() => this.#flush(sync, completion));
   }
 
-  async #flush(sync: ActiveSync, completion: Completion | null): Promise<void> {
+  async #flush(sync: ActiveSync, completion: Completion = { kind: 'none' }): Promise<void> {
     const { size } = this.#own;
     const { now } = this.#tenant.runtime;
     const rows = this.#table.staged.size;
     await this.#derive(sync, completion);
-    if (!this.hasPending && completion === null) return;
+    if (!this.hasPending && completion.kind === 'none') return;
     const startedAtMs = now();
     try {
       await this.#commit(sync, completion);
@@ -144,10 +144,10 @@ export class CollectionWriter {
     }
   }
 
-  async #commit(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
+  async #commit(sync: ActiveSync, completion: Completion = { kind: 'none' }): Promise<void> {
     const { records, changes, transactionId, derived: outcomes } = this.#table.staged;
     const { view, deletions } = this.#memory;
-    const endedSync = completion === null ? null : sync.stats.syncId;
+    const endedSync = completion.kind === 'none' ? null : sync.stats.syncId;
     const { decisions, ...recorded } = await deletions.beforeCommit(transactionId, endedSync);
     const knownRows = this.known.rows;
     const next = this.committed.next({ transactionId, sync, knownRows, completion, ...recorded });
@@ -201,16 +201,16 @@ export class CollectionWriter {
     return this.committed.nextDerived(next, stats, rows);
   }
 
-  async #derive(sync: ActiveSync, completion: Completion | null): Promise<void> {
+  async #derive(sync: ActiveSync, completion: Completion): Promise<void> {
     const { view } = this.#memory;
     if (view === undefined) return;
     const isFirstLoad = !this.committed.isFirstLoadOver;
-    const isComplete = completion !== 'incomplete' && completion?.isWhole === true;
+    const isComplete = completion.kind === 'complete' && completion.isWhole;
     await view.derive(this.#table, {
       active: sync,
       isFirstLoad,
       isBesideFull: !sync.isFull && (isFirstLoad || this.#table.syncs.isFullRunning),
-      end: completion === null ? null : { isComplete },
+      end: completion.kind === 'none' ? null : { isComplete },
       commit: () => this.#commit(sync),
     });
   }
@@ -237,7 +237,7 @@ export class CollectionWriter {
    */
   reindex(make: () => Promise<WriterStart>): Promise<void> {
     return this.#run(async () => {
-      await this.#flush(this.#syncOfItsOwn(), null);
+      await this.#flush(this.#syncOfItsOwn());
       const start = await make();
       this.committed.restart(start);
       this.#memory.deletions.restart(start.progress);
@@ -287,7 +287,7 @@ export class CollectionWriter {
     return this.#run(async () => {
       const sync = this.#syncOfItsOwn();
       // If another sync has staged changes, records are derived from these changes before the commit.
-      await this.#flush(sync, null);
+      await this.#flush(sync);
       if (this.committed.forgetLostSchemas(collection)) await this.#commit(sync);
     });
   }
@@ -301,7 +301,7 @@ export class CollectionWriter {
   ): Promise<void> {
     const failure = await this.#run(async () => {
       const sync = this.#syncOfItsOwn();
-      await this.#flush(sync, null);
+      await this.#flush(sync);
       let isCommitting = false;
       const publish = async (records: readonly ((id: string) => OutgoingRecord)[]): Promise<void> => {
         const { staged } = this.#table;

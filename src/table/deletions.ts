@@ -138,10 +138,14 @@ export class Deletions {
     return foreignSince({ deletions: this.#state }) !== null;
   }
 
-  /** The next transaction records since when the hub's rows may be another tenant's; null: they are not. */
-  noteForeign(sinceMs: number | null): void {
-    if (this.isForeign !== (sinceMs !== null))
-      this.#state = { ...(this.#state ?? NOTHING_SETTLED), foreignSinceMs: sinceMs };
+  /** The next transaction records since when the hub's rows may be another tenant's. */
+  noteForeign(sinceMs: number): void {
+    if (!this.isForeign) this.#state = { ...(this.#state ?? NOTHING_SETTLED), foreignSinceMs: sinceMs };
+  }
+
+  /** The next transaction records that the hub's rows are this tenant's. */
+  noteOwn(): void {
+    if (this.isForeign) this.#state = { ...(this.#state ?? NOTHING_SETTLED), foreignSinceMs: null };
   }
 
   /** The next transaction records the decision, whichever sync commits that transaction. */
@@ -183,16 +187,23 @@ export class Deletions {
 
   /** What a transaction records. `endedSync`: id of the sync whose last transaction it is; null: it is none. */
   async beforeCommit(transactionId: string, endedSync: string | null) {
-    const left = await this.#dropSeen(transactionId);
-    // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before. But
-    // they say nothing about a hold that begins. So a transaction that begins a hold names the new sync, and a crash
-    // before the last transaction loses the list of the hold.
-    const isItsEnd = this.#next !== null && this.#next.syncId === endedSync;
-    const state = this.#state;
-    const isNewHold = state?.onHoldSinceMs != null && state.onHoldSinceMs !== this.onHoldSinceMs;
-    const named = isItsEnd || isNewHold ? state?.settledBy : (left ?? this.#logged?.settledBy);
-    const deletions = state && { ...state, settledBy: named ?? '' };
+    const isRenamed = await this.#dropSeen(transactionId);
+    const settledBy = this.#namedBy(transactionId, endedSync, isRenamed) ?? '';
+    const deletions = this.#state && { ...this.#state, settledBy };
     return { deletions, rowsOnHold: this.#rowsOnHold, decisions: this.#decisions.splice(0) };
+  }
+
+  /** The id that a transaction names as the one that last settled the missing rows: what is remembered under another id is void. */
+  #namedBy(transactionId: string, endedSync: string | null, isRenamed: boolean): string | undefined {
+    const state = this.#state;
+    // The sync that settled them ends: its own list is remembered after the commit.
+    if (this.#next !== null && this.#next.syncId === endedSync) return state?.settledBy;
+    // A hold begins, of which the remembered rows say nothing. A crash before the end of the sync loses the list of the hold.
+    if (state?.onHoldSinceMs != null && state.onHoldSinceMs !== this.onHoldSinceMs) return state.settledBy;
+    // The remembered rows have the id of this transaction now, or are lost: an older copy of Redis is void.
+    if (isRenamed) return transactionId;
+    // The remembered rows stay as they are, those of the last sync that settled any.
+    return this.#logged?.settledBy;
   }
 
   /** The log has committed what {@link beforeCommit} returned. */
@@ -205,23 +216,23 @@ export class Deletions {
   }
 
   /**
-   * Forgets rows that were seen, before a transaction is committed. The transaction names the remaining rows by its own
-   * id, so that what an older copy of Redis remembers is void. Returns that id; null: nothing was seen, or the log
-   * names a sync of which nothing is remembered yet. The first transaction after Redis lost the list returns its id,
-   * too, so that a backup that brings the list back is void.
+   * Forgets rows that were seen, before a transaction is committed. Returns whether the transaction is to name the
+   * remaining rows by its own id, so that what an older copy of Redis remembers is void.
    */
-  async #dropSeen(transactionId: string): Promise<string | null> {
+  async #dropSeen(transactionId: string): Promise<boolean> {
+    // Redis has lost the list, and a backup may bring it back.
     if (this.#isForgotten) {
       this.#isForgotten = false;
-      return transactionId;
+      return true;
     }
     const missing = this.#missing;
-    if (!this.#isShorter || missing === null) return null;
+    if (!this.#isShorter || missing === null) return false;
+    // A list that the log does not name is void already.
     const isNamed = missing.syncId === this.#logged?.settledBy;
     const ids = isNamed ? { syncId: transactionId, before: missing.syncId } : {};
     // What was seen may be forgotten although the commit fails.
     await this.#remember({ ...missing, ...ids });
-    return isNamed ? transactionId : null;
+    return isNamed;
   }
 
   async #remember(missing: MissingList): Promise<void> {

@@ -118,17 +118,17 @@ class ViewedTable {
 
   /** Commits rows in the middle of a sync. */
   page = (rows: readonly ReadableRow[], gone: readonly string[] = [], mode: SyncMode = 'INCREMENTAL') =>
-    this.#run(rows, gone, mode, null);
+    this.#run(rows, gone, mode, { kind: 'none' });
 
   /** Ends a sync with these rows. */
   end = (rows: readonly ReadableRow[] = [], gone: readonly string[] = []) =>
-    this.#run(rows, gone, 'INCREMENTAL', { watermarkMs: 0, isWhole: true });
+    this.#run(rows, gone, 'INCREMENTAL', { kind: 'complete', watermarkMs: 0, isWhole: true });
 
   async #run(
     rows: readonly ReadableRow[],
     gone: readonly string[],
     mode: SyncMode,
-    completion: Completion | null,
+    completion: Completion,
   ): Promise<ActiveSync['stats']> {
     const writer = await this.writer;
     const readVersion = writer.readVersion();

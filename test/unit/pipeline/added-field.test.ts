@@ -81,7 +81,7 @@ it('a full sync after a schema has learned a field publishes no row until its co
     writer.begin(sync);
     const decoded = reader.read(row);
     await writer.accept(sync, { rows: [{ key: 'user-1', rejectKey: 'user-1', decoded }], readVersion: 0 });
-    await writer.flush(sync, { watermarkMs: 0, isWhole: true });
+    await writer.flush(sync, { kind: 'complete', watermarkMs: 0, isWhole: true });
   };
   const row = { ...USER, nickname: 'Ta' };
   await full(earlier, row);

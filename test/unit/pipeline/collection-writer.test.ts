@@ -112,15 +112,15 @@ it('an unfinished sync moves neither the watermark nor the last complete sync', 
   const sync = beginSync(writer, 'FULL');
   const { syncId } = sync.stats;
   await accept(sync, row('a', 'x'));
-  await writer.flush(sync, { watermarkMs: 5_000, isWhole: true });
+  await writer.flush(sync, { kind: 'complete', watermarkMs: 5_000, isWhole: true });
   const { lastCompleteFull: complete } = writer.progress ?? {};
   expect(complete).toMatchObject({ syncId, rows: 1, offsets: { 'p.north.users/0': 1 } });
   await accept(sync, row('a', 'y'));
   await writer.flush(sync);
-  await writer.flush(sync, 'incomplete');
+  await writer.flush(sync, { kind: 'incomplete' });
   expect(writer.progress).toMatchObject({ watermarkMs: 5_000, lastCompleteFull: complete, complete: false });
   // A clock that was set back is followed, so that no change since then is skipped.
-  await writer.flush(sync, { watermarkMs: 2_000, isWhole: false });
+  await writer.flush(sync, { kind: 'complete', watermarkMs: 2_000, isWhole: false });
   expect(writer.progress?.watermarkMs).toBe(2_000);
 });
 
@@ -137,9 +137,9 @@ it('the settlement of missing rows is committed with their removals, whichever s
   const ended: EndedSync = { ...at, ...isWhole, ...isAlone, ...guard, missed: ['b'], known: 2 };
   expect(deletions.settle(ended).remove).toEqual(['b']);
   await writer.remove(full, 'rows', ['b']);
-  await writer.flush(quick, { watermarkMs: 5_000, isWhole: false });
+  await writer.flush(quick, { kind: 'complete', watermarkMs: 5_000, isWhole: false });
   expect(writer.progress?.deletions).toMatchObject({ settledBy: '', removed: 1 });
-  await writer.flush(full, { watermarkMs: 5_000, isWhole: false });
+  await writer.flush(full, { kind: 'complete', watermarkMs: 5_000, isWhole: false });
   expect(writer.progress?.deletions).toMatchObject({ settledBy: full.stats.syncId, removed: 1 });
   // A crash before the end of the sync that began a hold loses the list, and no older one may stand for it.
   deletions.settle({ ...ended, syncId: 'other', missed: ['a'], known: 1 });
