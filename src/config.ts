@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isSecret } from './config/clear-text.ts';
 import { crossCheck } from './config/cross-checks.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
-import { errorCodeOf, NEEDS, type FillSources } from './config/variables.ts';
+import { errorCodeOf, type FillSources } from './config/variables.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { formatPath, mapOf, problemsError, remedyFor, BEGIN_REMEDY } from './config/problem.ts';
 import type { KeyPath, Problem } from './config/problem.ts';
@@ -144,10 +144,10 @@ export function checkText({ path, readFile }: Pick<ConfigSources, 'path' | 'read
     throw new Error('no other file is read');
   };
   const file = readYaml(readConfigFile(path, readFile), { env: {}, readFile: readNone });
-  const { problems } = judge(file, ({ message }) => NEEDS.test(message));
+  const { problems } = judge(file, ({ needs }) => needs !== undefined);
   if (problems.length > 0) throw problemsError(path, problems, remedyFor(problems, file.value));
-  const needs = new Set(file.problems.map(({ message }) => NEEDS.exec(message)?.[1] ?? ''));
-  return { value: mapOf(file.value), needs: [...needs] };
+  const needs = file.problems.flatMap(({ needs: one }) => (one ? `the ${one.kind} ${one.name}` : []));
+  return { value: mapOf(file.value), needs: [...new Set(needs)] };
 }
 
 /** `mayBeOpen`: whether a value may stay unfilled. */

@@ -1,13 +1,11 @@
 import { RollcallError } from '../errors.ts';
-import { NEEDS_VARIABLE } from './variables.ts';
+import type { FillProblem } from './variables.ts';
 
 export type KeyPath = readonly (string | number)[];
 
 /** A problem of a configuration. It never contains a value, which may be a secret. */
-export interface Problem {
+export interface Problem extends FillProblem {
   readonly path: KeyPath;
-  /** The end of a sentence that begins with the path: "is missing". */
-  readonly message: string;
   /** Counts from 1; null if unknown. */
   readonly line: number | null;
   /** No value can correct it. */
@@ -39,7 +37,7 @@ export function formatPath(path: KeyPath): string {
 /** What to do, if it is not what the usual remedy says. `value`: of the whole file. */
 export function remedyFor(problems: readonly Problem[], value: unknown): string | undefined {
   if (value === null) return BEGIN_REMEDY;
-  return problems.every(({ message }) => message.startsWith(NEEDS_VARIABLE)) ? VARIABLES_REMEDY : undefined;
+  return problems.every(({ needs }) => needs?.kind === 'environment variable') ? VARIABLES_REMEDY : undefined;
 }
 
 /** Returns one error with all problems, in the order of the file. */
@@ -66,7 +64,7 @@ function formatProblem(problem: Problem): string {
 /** A problem between keys. */
 export type Finding = Pick<Problem, 'path' | 'message'>;
 
-/** Returns a map of the file; an empty one for another shape, which the schema reports. */
+/** Returns a map of the file; an empty map for anything else, which the schema reports. */
 export function mapOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
@@ -78,7 +76,7 @@ export function isOff(value: unknown): boolean {
   return value === undefined || value === false || value === 'false';
 }
 
-/** Returns a list of the file; an empty one for another shape. */
+/** Returns a list of the file; an empty list for anything else. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

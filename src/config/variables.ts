@@ -5,17 +5,20 @@ export interface FillSources {
   readonly readFile: (path: string) => string;
 }
 
+/** What is wrong with a `${…}`. */
+export interface FillProblem {
+  /** The end of a sentence that begins with the path of the key: "is missing". */
+  readonly message: string;
+  /** The variable or file that has no value; left out if the problem is another one. */
+  readonly needs?: { readonly kind: 'environment variable' | 'file'; readonly name: string };
+}
+
 export interface Filled {
   readonly text: string;
-  /** Each is the end of a sentence that begins with the key. */
-  readonly problems: readonly string[];
+  readonly problems: readonly FillProblem[];
 }
 
 const PLACEHOLDER = /\$\$\{|\$\{([^}]*)(\}?)/g;
-/** The problem of a variable or file without a value. The group has its name. */
-export const NEEDS = /^needs (the environment variable \w+|the file .*), which /;
-/** Begins the problem of a variable without a value. */
-export const NEEDS_VARIABLE = 'needs the environment variable';
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
@@ -23,40 +26,44 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * and Secrets add. `$${` stands for `${`. It does not fill placeholders within filled-in values.
  */
 export function fillText(text: string, sources: FillSources): Filled {
-  const problems: string[] = [];
+  const problems: FillProblem[] = [];
   const filled = text.replace(PLACEHOLDER, (placeholder: string, name: string | undefined, end: string) => {
     if (name === undefined) return '${';
     const found =
       end === ''
-        ? { problem: 'contains "${" without "}"; write "$${" for the characters themselves' }
+        ? { message: 'contains "${" without "}"; write "$${" for the characters themselves' }
         : lookUp(name, sources);
     if ('value' in found) return found.value;
-    problems.push(found.problem);
+    problems.push(found);
     return placeholder;
   });
   return { text: filled, problems };
 }
 
-function lookUp(name: string, sources: FillSources): { value: string } | { problem: string } {
+function lookUp(name: string, sources: FillSources): { value: string } | FillProblem {
   if (name.startsWith('file:')) return readSecretFile(name.slice('file:'.length), sources);
   if (!NAME.test(name)) {
     return {
-      problem:
+      message:
         'contains a "${…}" that is neither a variable\'s name nor file:/path; write "$${" for the characters themselves',
     };
   }
   // Object.hasOwn, because `${constructor}` is not a variable.
   const value = Object.hasOwn(sources.env, name) ? sources.env[name] : undefined;
-  return value === undefined ? { problem: `${NEEDS_VARIABLE} ${name}, which is not set` } : { value };
+  return value === undefined ? lacks('environment variable', name, 'is not set') : { value };
 }
 
-function readSecretFile(path: string, sources: FillSources): { value: string } | { problem: string } {
-  if (path === '') return { problem: 'contains "${file:}" without a path' };
+function readSecretFile(path: string, sources: FillSources): { value: string } | FillProblem {
+  if (path === '') return { message: 'contains "${file:}" without a path' };
   try {
     return { value: sources.readFile(path).replace(/\r?\n$/, '') };
   } catch (error) {
-    return { problem: `needs the file ${path}, which cannot be read (${errorCodeOf(error)})` };
+    return lacks('file', path, `cannot be read (${errorCodeOf(error)})`);
   }
+}
+
+function lacks(kind: 'environment variable' | 'file', name: string, why: string): FillProblem {
+  return { message: `needs the ${kind} ${name}, which ${why}`, needs: { kind, name } };
 }
 
 /** Returns the code of an error of `node:fs` (`ENOENT`), or the name of another error. */

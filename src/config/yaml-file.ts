@@ -59,7 +59,7 @@ function fillDocument(
       const path = pathOf(ancestors, node);
       const line = lineOfNode(node, lines);
       const isLacking = filled.problems.length > 0 && sources.mayLack?.(path) === true;
-      if (!isLacking) for (const message of filled.problems) problems.push({ path, message, line });
+      if (!isLacking) for (const problem of filled.problems) problems.push({ ...problem, path, line });
       node.value = isLacking ? STAND_IN : filled.text;
     },
   });
