@@ -36,18 +36,20 @@ export class PublishedAbsences {
   /** One object for all absences of a student, because there are millions of absences. */
   readonly #students = new Map<string, Named>();
 
-  /** The key became null: the next life of the key may begin with any step. */
+  /** A removal was read, so the key has no value any more: the next life of the key may begin with any step. */
   forget(collection: DerivedCollection, key: string): void {
     (collection === 'absences' ? this.#shown : this.#events).delete(key);
   }
 
+  /** `version`: null if the record cannot be decoded. */
   takeShown(key: string, version: AbsenceVersionValue | null, mapping: string | null): void {
     this.#shown.set(key, this.#named(version, mapping));
   }
 
   /**
    * Compaction keeps the last record of the compacted part of a partition, and all later records. So between two
-   * events in the topic no event may be missing. Only `republish` publishes a step again, as a snapshot.
+   * events in the topic no event may be missing. Only `republish` publishes a step again, as a snapshot. `event`: null if
+   * the record cannot be decoded.
    */
   takeEvent(key: string, event: AbsenceChangeValue | null, mapping: string | null): void {
     const before = this.#events.get(key) ?? NOTHING;

@@ -14,7 +14,7 @@ import { keepHeartbeat } from '../state/keep-heartbeat.ts';
 import { askOwner } from '../state/ask-owner.ts';
 import type { OwnerHeartbeat } from '../core/health/tenant-facts.ts';
 import type { Output } from './output.ts';
-import { readLogs } from './with-assembly.ts';
+import { readTenantProgress } from './verb-parts.ts';
 
 const ATTEMPTS = 3;
 
@@ -100,7 +100,8 @@ async function livingOwner(
 ): Promise<OwnerHeartbeat | null> {
   const [living] = await assembly.store.coordination.livingOwners([tenantId]);
   if (living) return living;
-  const { owner = null } = (await readLogs(assembly, [{ id: tenantId }], signal)).get(tenantId) ?? {};
+  const { owner = null } =
+    (await readTenantProgress(assembly, [{ id: tenantId }], signal)).get(tenantId) ?? {};
   const pid = owner === null ? null : livingProcess(owner);
   if (pid === null) return null;
   const what = `Process ${pid} on this machine runs for tenant ${tenantId} and cannot be asked: nothing was done`;

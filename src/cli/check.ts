@@ -18,7 +18,7 @@ import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly } from './with-assembly.ts';
+import { quietAssembly } from './verb-parts.ts';
 
 /** Parts that are checked at the same time, so that time-outs do not add up. Each hub has its own limit of requests. */
 const AT_ONCE = 8;

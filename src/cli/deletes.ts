@@ -17,7 +17,7 @@ import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, readLogs } from './with-assembly.ts';
+import { quietAssembly, readTenantProgress } from './verb-parts.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 no row is on hold (any more); 1 it failed; 3 something needs a decision.`;
@@ -135,7 +135,7 @@ async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): 
   const { tenants, collections } = choose(config, flags);
   const only = new Set<string>(collections.map(sourceOf));
   await using assembly = quietAssembly(config);
-  const logs = await readLogs(assembly, tenants, signal);
+  const logs = await readTenantProgress(assembly, tenants, signal);
   const all: object[] = [];
   let waits = false;
   for (const tenant of tenants) {
@@ -248,7 +248,7 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   });
 
   async function ask(): Promise<ApproveOutcome & { readonly isListed: boolean }> {
-    const known = (await readLogs(assembly, [tenant], signal)).get(tenant.id);
+    const known = (await readTenantProgress(assembly, [tenant], signal)).get(tenant.id);
     const parted = await readParts(assembly, tenant, { known, signal });
     const refusal = approvalRefused(tenant.id, parted);
     if (refusal !== null) throw refusal;
@@ -285,7 +285,7 @@ function showApproved(output: Output, tenantId: string, { collections, waiting }
 async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<void> {
   const config = loadConfig({ without: 'hub' });
   await using assembly = quietAssembly(config);
-  const logs = await readLogs(assembly, chooseTenants(config, flags.tenant), signal);
+  const logs = await readTenantProgress(assembly, chooseTenants(config, flags.tenant), signal);
   const all = [...logs].flatMap(([tenant, known]) =>
     (known?.decisions ?? []).map((decision) => ({ tenant, decision, what: whatHappened(decision, known) })),
   );

@@ -6,7 +6,7 @@ import { choose, scopeOf, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, noteOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly } from './with-assembly.ts';
+import { quietAssembly } from './verb-parts.ts';
 
 /** `rollcall plan`: what a full sync would publish. */
 export function command(): Command {

@@ -6,7 +6,7 @@ import { choose, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, noteOutcomes, showOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly } from './with-assembly.ts';
+import { quietAssembly } from './verb-parts.ts';
 import { countOf, formatDuration } from '../core/words.ts';
 import { sleep } from '../runtime.ts';
 import type { Assembly } from '../session/assemble.ts';

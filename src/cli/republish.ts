@@ -8,7 +8,7 @@ import { exitCode } from './exit-code.ts';
 import { showSyncs } from './outcomes.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly } from './with-assembly.ts';
+import { quietAssembly } from './verb-parts.ts';
 
 /** `rollcall republish`: publishes rows again although they have not changed. */
 export function command(): Command {

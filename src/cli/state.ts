@@ -8,7 +8,7 @@ import { asOwner, personHere } from './as-owner.ts';
 import { choose, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, readLogs } from './with-assembly.ts';
+import { quietAssembly, readTenantProgress } from './verb-parts.ts';
 
 interface RebuildFlags extends Scope {
   readonly reset?: boolean;
@@ -98,7 +98,7 @@ async function showState({ output, signal, loadConfig, flags }: Verb<Scope>): Pr
     }
   }
   // Read the log after the index: an owner that commits meanwhile can only put the log ahead, never behind.
-  const logs = await readLogs(assembly, tenants, signal);
+  const logs = await readTenantProgress(assembly, tenants, signal);
   const all = found.map(({ index, ...each }) => {
     const log = atOf(logs.get(each.tenant)?.progress.get(each.collection) ?? null);
     return Object.assign(each, { index, log });

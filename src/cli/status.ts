@@ -123,10 +123,10 @@ async function hear(config: Config, tenants: readonly TenantConfig[]): Promise<r
 
 /** Reads the logs. Only this loads the client of Kafka, which takes longer than everything else that `status` does. */
 async function readLogsOf({ output, signal }: Verb, config: Config, tenants: readonly TenantConfig[]) {
-  const { quietAssembly, readLogs } = await import('./with-assembly.ts');
+  const { quietAssembly, readTenantProgress } = await import('./verb-parts.ts');
   await using assembly = quietAssembly(config);
   try {
-    return await readLogs(assembly, tenants, signal);
+    return await readTenantProgress(assembly, tenants, signal);
   } catch (error) {
     const ids = named(tenants.map(({ id }) => id));
     if (!signal.aborted)

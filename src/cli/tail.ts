@@ -16,7 +16,7 @@ import { chooseFrom, chooseTenants, type Scope } from './choose.ts';
 import { packageVersion } from './package-version.ts';
 import { Receipt } from './tail/receipt.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, requireKafka, sayingIfLong } from './with-assembly.ts';
+import { quietAssembly, requireKafka, sayingIfLong } from './verb-parts.ts';
 
 interface TailFlags extends Scope {
   readonly toEnd: boolean;

@@ -23,7 +23,7 @@ import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 import { strimziResources } from './strimzi.ts';
-import { quietAssembly, requireKafka } from './with-assembly.ts';
+import { quietAssembly, requireKafka } from './verb-parts.ts';
 
 /** A topic that has the prefix of the configuration, and that the configuration does not want. */
 interface LeftOverTopic {

@@ -16,7 +16,7 @@ import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures, showOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly } from './with-assembly.ts';
+import { quietAssembly } from './verb-parts.ts';
 
 /** `rollcall verify`: an audit of the topics, and the plan of a full sync. Without `--repair` it publishes nothing. */
 export function command(): Command {
@@ -229,8 +229,9 @@ const KINDS: Readonly<Record<keyof CollectionPlan['keys'], Finding['kind'] | nul
 };
 
 /**
- * Without Redis a running process compares the hub with an index in its memory, which nobody else can see: it may take for
- * published what the topic lacks.
+ * The differences between hub and topic that a planned full sync shows, each with what will settle it. Without Redis none
+ * counts as settled by an incremental sync that has read the row already: the index of the running process is in its
+ * memory, which nobody else can see, and may take for published what the topic lacks.
  */
 function plannedIn({ collection, keys, news }: CollectionPlan, hasRedis: boolean): Difference[] {
   return (Object.keys(KINDS) as (keyof typeof KINDS)[]).flatMap((planned) => {
@@ -305,7 +306,7 @@ const SHOWN_AT_MOST = 20;
 const TWO_COUNTS =
   'hub and topic are counted one after the other: while the hub changes, the two numbers may differ. The last column counts the differences.';
 
-/** Prints a table, the differences by kind, or the first of them, the result, and what to do. */
+/** Prints a table, the differences (counted by kind, or the first of them), the result, and what to do. */
 function show(
   output: Output,
   reports: readonly CollectionReport[],

@@ -42,7 +42,10 @@ export function problemsOf(
   });
 }
 
-/** While the mechanism is not known, its map has no alternative: the keys that none of them has. */
+/**
+ * The keys of a map that no mechanism knows. If `mechanism` itself is wrong, the schema tries none of its alternatives, so it
+ * does not report these keys.
+ */
 function unknownBeside({ value, schema }: { value: unknown; schema: JsonSchema }, path: KeyPath): KeyPath[] {
   const map = path.slice(0, -1);
   const known = keysAt(schema, map);

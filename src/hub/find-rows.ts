@@ -13,7 +13,7 @@ interface FindContext {
 
 type FindOptions = Parameters<Hub['findRows']>[0];
 
-/** More rows than a few show that the hub ignores the filter. */
+/** A hub that ignores the filter then sends little. The row is taken only if it is among these rows. */
 const LIMIT = 10;
 
 /** See {@link Hub.findRows}. The first failure aborts the other requests; none runs any more when this returns or throws. */
@@ -58,7 +58,8 @@ async function ask(
       read: (answer) => {
         const { body, isUtf8 } = answer;
         const list = answer.status === 204 ? null : listIn(body, { envelope: collection.envelope, where });
-        const row = list?.findLast((each) => readableId(each) === id);
+        // Of several rows with the id, the first counts, as in a scan.
+        const row = list?.find((each) => readableId(each) === id);
         return row === undefined ? null : { row, isUtf8, readVersion: answer.readVersion };
       },
     });

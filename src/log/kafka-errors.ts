@@ -2,7 +2,8 @@ import { named } from '../core/health/decisions.ts';
 import { isUntrusted, refusesOurs, RollcallError, systemCode, type ErrorCode } from '../errors.ts';
 import { causesOf, innermost, type KafkaFailure } from './kafka-failure.ts';
 
-// The words for failures of Kafka. Which failures are repeated is decided in transactional-producer.ts (`PASSING`).
+// The codes and words for failures of Kafka. The code decides what follows (errors.ts). Which failures are repeated is
+// decided in transactional-producer.ts (`PASSING`).
 
 /**
  * Describes a failure by a text of kafkajs or a code. Other texts are not safe: a broker's answer to a login, and the
@@ -102,12 +103,12 @@ const RIGHT_MISSING: Explanation = {
   remedy: '"rollcall check" names each right that is missing, and how to grant it.',
 };
 
-const NOT_ALLOWED: Explanation = {
+/** For a request that does not fit the cluster. */
+const notAllowed = (remedy: string): Explanation => ({
   code: 'KAFKA_REFUSED',
-  message: (doing, { type }) => `Kafka refused while ${doing}: ${type}`,
-  remedy:
-    'Check kafka.partitions, kafka.replicationFactor, kafka.session, and the policies and limits of the cluster.',
-};
+  message: (doing, { type }) => `Kafka refused a request while ${doing}: ${type}`,
+  remedy,
+});
 
 const TOO_FEW_IN_SYNC: Explanation = {
   code: 'KAFKA_UNREACHABLE',
@@ -138,10 +139,16 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   TOPIC_AUTHORIZATION_FAILED: RIGHT_MISSING,
   GROUP_AUTHORIZATION_FAILED: RIGHT_MISSING,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: RIGHT_MISSING,
-  INVALID_PARTITIONS: NOT_ALLOWED,
-  INVALID_CONFIG: NOT_ALLOWED,
-  POLICY_VIOLATION: NOT_ALLOWED,
-  INVALID_SESSION_TIMEOUT: NOT_ALLOWED,
+  INVALID_PARTITIONS: notAllowed('Set kafka.partitions to a number that the cluster allows.'),
+  INVALID_CONFIG: notAllowed(
+    'The brokers do not accept a setting of a topic: their log names it. Have them accept it: "rollcall help contract#topics" says which settings Rollcall needs.',
+  ),
+  POLICY_VIOLATION: notAllowed(
+    'A policy of the brokers forbids it: their log says why. Have the policy allow it (create.topic.policy.class.name, alter.config.policy.class.name), or set kafka.partitions and kafka.replicationFactor to what it allows.',
+  ),
+  INVALID_SESSION_TIMEOUT: notAllowed(
+    'Set kafka.session to a time between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers.',
+  ),
   NOT_ENOUGH_REPLICAS: TOO_FEW_IN_SYNC,
   NOT_ENOUGH_REPLICAS_AFTER_APPEND: TOO_FEW_IN_SYNC,
   CONCURRENT_TRANSACTIONS: NOT_ENDED,

@@ -77,8 +77,10 @@ export interface LogReading {
 /**
  * One tenant's topics, owned by this process (design, "Kafka is the truth").
  *
- * After any error of `commit` its outcome is unknown, and the caller must not use the log again:
- * `KAFKA_OUTCOME_UNKNOWN` requires a new `own()`; `OWNERSHIP_LOST` means that a newer process owns the tenant.
+ * After any error of `commit`, the caller must call `own()` before it uses the log again. `KAFKA_OUTCOME_UNKNOWN` means that
+ * the transaction may be committed: `own()` shows whether it is. After any other error it is not. `KAFKA_NOT_SENT` means
+ * that nothing of it was sent, because an earlier transaction failed. `own()` throws `OWNERSHIP_LOST` if a newer process
+ * owns the tenant.
  */
 export interface TenantLog {
   /** Fences any older owner, resolves its open transaction, and reads the progress. */

@@ -138,7 +138,7 @@ function inconclusiveRemedy(isShort: boolean): string {
   const advice = 'Nothing was removed and the sync does not count as complete.';
   return isShort
     ? `${advice} ${SHORT_REMEDY}`
-    : `${advice} Check what the hub answers, and the token's rights.`;
+    : `${advice} Run "rollcall check": it says what is wrong with the answers of the hub, and what the hub refuses this client.`;
 }
 
 /** Other errors can hold content of rows. */

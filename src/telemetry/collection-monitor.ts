@@ -17,7 +17,12 @@ export type Reason = Omit<NotReady, 'part'>;
 /** One failure may pass: the next sync follows soon. A list that proves nothing is as bad as no answer. */
 const FAILING_AFTER = 2;
 /** For a list that proves nothing, whatever its length. */
-export const INCONCLUSIVE_REMEDY = "Check the hub's answer and the token's rights; nothing was removed.";
+export const INCONCLUSIVE_REMEDY =
+  'Run "rollcall check": it says what is wrong with the answers of the hub, and what the hub refuses this client. Nothing was removed.';
+
+/** For an error that nobody has foreseen. */
+const FAULT_REMEDY =
+  'This is a fault of Rollcall. Report it with the stack from the log. Rollcall tries again by itself.';
 
 /** Notes the events of one collection: facts that only the process that mirrors it knows. Times are of the local clock. */
 export class CollectionMonitor {
@@ -38,7 +43,7 @@ export class CollectionMonitor {
   rejects: number | null = null;
   isNotOffered = false;
   isLost = false;
-  /** Whether the last sync that failed did so for another reason than the one before, or made an inconclusive sync the second one. */
+  /** Whether the last failure is news: it has another reason than the one before, or it is the second inconclusive sync in a row. */
   isFailureNew = false;
   /** How many syncs of each kind have been inconclusive in a row. */
   readonly #inconclusive: Partial<Record<SyncMode, number>> = {};
@@ -171,7 +176,7 @@ export class CollectionMonitor {
     this.running.delete(event.mode);
     this.isNotOffered = false;
     if (outcome === 'inconclusive' && event.short === null) {
-      const why = event.why ?? 'its list proves nothing';
+      const why = event.why ?? 'nothing shows that the list of the hub is complete';
       this.#noteFailure(event, { why, remedy: INCONCLUSIVE_REMEDY }, nowMs);
     } else this.#failures[event.mode] = undefined;
     const inARow = outcome === 'inconclusive' ? (this.#inconclusive[event.mode] ?? 0) + 1 : 0;
@@ -206,6 +211,6 @@ export function monitorsOf(config: TenantConfig): ReadonlyMap<CollectionName, Co
 export function reasonOf(error: unknown): Reason {
   return {
     why: describeError(error),
-    remedy: error instanceof RollcallError ? error.remedy : 'See the log.',
+    remedy: error instanceof RollcallError ? error.remedy : FAULT_REMEDY,
   };
 }

@@ -14,7 +14,7 @@ import { readSchemaFiles } from '../../log/registry/schema-files.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import { registryConnection, type Assembly } from '../../session/assemble.ts';
 import { topicsOf, usedResources } from '../../session/started-tenant.ts';
-import { requireKafka } from '../with-assembly.ts';
+import { requireKafka } from '../verb-parts.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
 /** Checks Kafka: connection, credentials, rights, topics against the contract. Creates and alters nothing. */

@@ -14,7 +14,7 @@ export interface VersionRow {
 }
 
 /**
- * - `awaited`: referred to, never seen
+ * - `awaited`: another version names it, and the hub has never shown it
  * - `present`: at the hub
  * - `gone`: it has left the hub
  * - `foreign`: the hub gave it to another student
@@ -46,7 +46,7 @@ export interface AbsenceEntry {
   readonly student: number | null;
   readonly members: readonly Member[];
   readonly published: Published | null;
-  /** True while the absence waits for the id of another version. The end of each sync decides again. */
+  /** True while something is unknown that its next event depends on, such as an awaited version. The end of each sync decides again. */
   readonly isOpen: boolean;
   /** The version, in another absence of the same student, that continues this one; null once that version is published. */
   readonly continuedBy: string | null;

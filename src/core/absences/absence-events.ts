@@ -9,7 +9,7 @@ export interface EventsInput {
   readonly mode: 'page' | 'final';
   /** Ids of the rows of this derivation. */
   readonly changed: ReadonlySet<string>;
-  /** Versions whose records are not at hand: their absences stay open. */
+  /** Versions to publish whose records could not be loaded: their absences stay open, and publish nothing. */
   readonly lacking: ReadonlySet<string>;
 }
 
@@ -19,8 +19,9 @@ interface Plan {
   readonly before: Published | null;
   /** The version published last. */
   readonly last: Version | null;
+  /** The version that decides whether one is current. */
   readonly tail: Version | null;
-  /** No version is current. */
+  /** No version is current: the absence is DELETED, or is to be. */
   readonly isOver: boolean;
   /** It is over, and `absence-changes` has a null for it: nothing of it is published. */
   readonly staysForgotten: boolean;
@@ -39,8 +40,9 @@ export class AbsenceEvents {
   readonly steps: AbsenceStep[] = [];
   readonly shown = new Map<string, string | null>();
   readonly ended: string[] = [];
+  /** Those of {@link stillWaiting} whose records are of this derivation, and must be kept for the later one. */
   readonly waiting: string[] = [];
-  /** Versions whose records a later derivation will publish, including those of earlier derivations. */
+  /** Versions of open absences whose records a later derivation may publish. */
   readonly stillWaiting = new Set<string>();
   readonly #input: EventsInput;
   readonly #lists: VersionLists;
@@ -69,8 +71,8 @@ export class AbsenceEvents {
     const isLacking = members.some(({ id }) => lacking.has(id));
     // The version published last has left the hub, and no new one follows it.
     const isLost = last !== null && !isEnd(last) && fresh.length === 0;
-    // The last version that is still at the hub, or that was already deleted or continued when it left the hub: then no
-    // older version becomes current again.
+    // The last version that is still at the hub, or that was deleted or continued before it left the hub. A version that
+    // was deleted or continued keeps its place, so that no older version becomes current again.
     const tail = members.findLast(isEnd) ?? null;
     const isOver = tail === null || tail.isDeleted || tail.isContinued || (isLost && tail.namesSuccessor);
     const staysForgotten = isOver && before?.step === 0;

@@ -27,9 +27,9 @@ const NEW = { isDeleted: false, isContinued: false, hasRefusedLink: false, names
 export class VersionLists {
   readonly versions = new Map<string, Version>();
   readonly all = new Set<VersionList>();
-  /** Lists to settle. */
+  /** Lists whose versions changed, or that wait for the end of a sync: their events are to be found. */
   readonly touched = new Set<VersionList>();
-  /** Lists that changed, but need not be settled. */
+  /** Lists in which only a link was refused: their entries change, and they have no new event. */
   readonly marked = new Set<VersionList>();
   /** Versions that have another student than their list. */
   readonly rejected: string[] = [];

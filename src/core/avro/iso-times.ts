@@ -7,7 +7,7 @@ const LATEST_MS = 8.64e15;
 /** Returns what makes a decoded value one for people: the times and days of the schema are ISO 8601 instead of numbers. */
 export function isoTimes(schema: AvroSchema): (value: unknown) => unknown {
   const times = new Map<string, string>();
-  // A walk over all fields, at any depth; no schema has a name for a time here and for another number there.
+  // A walk over all fields, at any depth. In a schema, a field name never means a time in one place and another number elsewhere.
   JSON.stringify(schema, (_, node: Partial<AvroField> | null) => {
     const types = [node?.type ?? []].flat() as readonly AvroSchema[];
     const logicalType = types

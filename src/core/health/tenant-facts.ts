@@ -51,7 +51,7 @@ export interface CollectionFacts {
   readonly rowsLate: number;
   /** Whether no incremental sync had ever brought a row by then. */
   readonly filterSelectsNothing: boolean;
-  /** Settings that nothing at the hub fits (rows/unmet-settings.ts). */
+  /** Settings that match nothing at the hub (rows/unmet-settings.ts). */
   readonly unmet: readonly string[];
   /** Rows in the topic now, as its process counts them. */
   readonly rowsNow: number | null;

@@ -5,8 +5,8 @@ import { formatDate } from './timestamps.ts';
 
 /**
  * Restores the row of the hub from a published value, as far as the value still holds it: times are in UTC with
- * milliseconds, and the contents of `additionalFields` are unchanged. To decode the result under the same mapping
- * gives the same value.
+ * milliseconds, and the contents of `additionalFields` are unchanged. Decoding the result under the
+ * same mapping gives the same value.
  */
 export type RawRow = (value: object) => Record<string, unknown>;
 

@@ -128,7 +128,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     ['light', 390],
     ['dark', 1440],
   ] as const)(
-    'shows the help in %s at a width of %d as a page, without a fault for axe',
+    'the help page in %s at a width of %d is a page of HTML, in which axe finds no fault',
     async (colorScheme, width) => {
       const page = await open(`${url}help/operations`, { colorScheme, width }, 'h1');
       expect(await page.textContent('main')).not.toMatch(/\*\*|\|--|\]\(/);
@@ -137,7 +137,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     },
   );
 
-  it('shows on a narrow screen what is on hold, without a move sideways', async () => {
+  it('the status page shows on a narrow screen what is on hold, without sideways scrolling', async () => {
     emit(rowsOnHold('enrollments', 1_312));
     const page = await open(url, { width: 390 });
     await page.waitForSelector('td.bad');

@@ -16,7 +16,7 @@ it('a topic is left over if the configuration does not mirror its tenant or its 
   ]);
 });
 
-it('a topic with another prefix, or with a name of another kind, is never left over', () => {
+it('a topic with another prefix, or with a name of another kind, is never listed as left over', () => {
   const others = ['roll.north.users', 'roll.call.x.north.users', 'roll.call.north', 'roll.call.NORTH.users'];
   const strangers = ['roll.call.north.payments', 'roll.call.north.users.bak', '__consumer_offsets'];
   expect(leftOverTopics([...others, ...strangers], config)).toEqual([]);

@@ -194,7 +194,7 @@ it.each([
   expect(refusalOf(yaml)).toMatch(expected);
 });
 
-it('a text is checked without variables and files, and each that the text needs is named once', () => {
+it('a configuration can be checked without its variables and files, and names each that it needs', () => {
   const check = (text: string) => checkText({ path: 'rollcall.yaml', readFile: () => text });
   const parts = { hub: 'pageSize: ${SIZE}', kafka: 'ssl: { ca: "${file:/ca.pem}" }' };
   const needs = ['environment variable HUB_SECRET', 'environment variable SIZE', 'file /ca.pem'];

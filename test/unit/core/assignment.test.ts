@@ -117,7 +117,7 @@ function reached(group: readonly Member[], at: number, knows: readonly string[])
   return { one, assigned: assign(first), movedLater: moved(all, assign(all)) };
 }
 
-it('a tenant that only one worker knows goes to that worker, and later moves one tenant at most', () => {
+it('a tenant that only one worker knows goes to it, and moves at most one once all workers know it', () => {
   fc.assert(
     fc.property(settled, fc.nat(), ({ group, tenants }, at) => {
       const { one, assigned, movedLater } = reached(group, at, [...tenants, 'new']);

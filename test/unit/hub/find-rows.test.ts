@@ -38,9 +38,9 @@ it('a lookup of rows by id gives a row the read version of the request that brou
   expect(await find(test, ['a'], () => (stamps += 1))).toEqual([found('a', 2)]);
 });
 
-it('a lookup of rows by id takes the last of several rows with the id', async () => {
+it('a lookup of rows by id takes the first of several rows with the id', async () => {
   const row = { sourcedId: 'a', version: 2 };
-  const absences = [{ sourcedId: 'A' }, { sourcedId: 'a' }, row, { sourcedId: 'ab' }];
+  const absences = [{ sourcedId: 'A' }, row, { sourcedId: 'a' }, { sourcedId: 'ab' }];
   await using test = await testHub(answer(200, { absences }));
   expect(await find(test, ['a', 'x'])).toEqual([{ ...found('a'), row }]);
 });

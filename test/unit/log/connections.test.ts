@@ -122,7 +122,7 @@ it('a process has one connection for each purpose and broker, whatever the numbe
   expect(broker.open()).toBe(3);
 });
 
-it('a broker gets no more connections if the configuration names it otherwise than it names itself', async () => {
+it('a broker that is configured under another name than it advertises gets no extra connection', async () => {
   const broker = await startBroker(({ answer }) => answer(OK));
   const kafka = connectionsTo(broker.address.replace('127.0.0.1', 'localhost'));
   await kafka.partitionsOf(['t0.progress']);

@@ -77,6 +77,19 @@ it('a replication factor above the number of brokers is named with its setting',
   });
 });
 
+it.each([
+  ['INVALID_PARTITIONS', 'Set kafka.partitions'],
+  ['INVALID_SESSION_TIMEOUT', 'Set kafka.session'],
+  ['INVALID_CONFIG', 'rollcall help contract#topics'],
+  ['POLICY_VIOLATION', 'create.topic.policy.class.name'],
+])('a request that Kafka refuses with %s is explained with its own remedy', (type, remedy) => {
+  expect(kafkaError(new RequestFailure('refused', { type }), 'creating topics')).toMatchObject({
+    code: 'KAFKA_REFUSED',
+    message: `Kafka refused a request while creating topics: ${type}`,
+    remedy: expect.stringContaining(remedy) as string,
+  });
+});
+
 const NEEDS: readonly Right[] = [
   { operation: 'Write', on: 'topic', names: ['p.north.*'] },
   { operation: 'Write', on: 'transactional-id', names: ['p.north'] },

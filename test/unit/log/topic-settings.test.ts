@@ -41,7 +41,7 @@ it.each([
   expect(settingSatisfied(setting, actual)).toBe(satisfied);
 });
 
-it('a topic that not all brokers know yet is compared once they know it', async () => {
+it('the settings of a topic that a broker does not know yet are checked once it knows the topic', async () => {
   const name = 'p.north.users';
   const topics = [{ name, tenantId: 'north', suffix: 'users', partitions: 1, replicationFactor: 3 }] as const;
   const configEntries = topicSettings('users').map((each) => ({

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { readLogs } from '../../../src/cli/with-assembly.ts';
+import { readTenantProgress } from '../../../src/cli/verb-parts.ts';
 import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 
@@ -24,7 +24,7 @@ it('a command that reads a log whose broker is down says so after two seconds, a
   const config = { kafka: { brokers: ['a:9092', 'b:9092'], topicPrefix: 'p' } };
   const assembly = { kafka, config, registry: {} } as unknown as Assembly;
   const signal = new AbortController().signal;
-  const ended = readLogs(assembly, [{ id: 'north' }], signal).then(
+  const ended = readTenantProgress(assembly, [{ id: 'north' }], signal).then(
     () => 'read',
     ({ code }: { code: string }) => code,
   );

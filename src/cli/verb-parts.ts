@@ -9,7 +9,7 @@ import { assemble, type Assembly, type AssemblyOptions } from '../session/assemb
 const SAY_AFTER_MS = 2_000;
 const ANSWERS_WITHIN_MS = 30_000;
 
-/** The parts for a verb, without logs. `emit`: gets what this process does as owner of a tenant. */
+/** The parts that a verb needs. They write no log lines. `emit`: gets what this process does as owner of a tenant. */
 export function quietAssembly(config: Config, emit: AssemblyOptions['emit'] = () => undefined): Assembly {
   return assemble(config, { logger: pino({ level: 'silent' }), emit });
 }
@@ -47,8 +47,8 @@ export async function requireKafka(
   });
 }
 
-/** What the log says of each tenant; null for one without a topic `progress`. Throws `KAFKA_…`, `REGISTRY_…`. */
-export async function readLogs(
+/** What each tenant's topic `progress` says; null for a tenant without this topic. Throws `KAFKA_…`, `REGISTRY_…`. */
+export async function readTenantProgress(
   assembly: Assembly,
   tenants: readonly Pick<TenantConfig, 'id'>[],
   signal: AbortSignal,
