@@ -4,6 +4,7 @@ import { jsonOrNull } from '../core/json-or-null.ts';
 import { countOf } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { readStretches, type Stretch } from '../log/kafka-reader.ts';
+import { decisionOf } from '../log/progress-codec.ts';
 import type { Registry } from '../log/registry/registry.ts';
 import { readSchemaFiles } from '../log/registry/schema-files.ts';
 import { fetchOffsets, type TopicQuestions } from '../log/topic-offsets.ts';
@@ -15,6 +16,7 @@ import { partsOfTopic, topicName } from '../model/topic-names.ts';
 import { chooseFrom, chooseTenants, type Scope } from './choose.ts';
 import { packageVersion } from './package-version.ts';
 import { Receipt } from './tail/receipt.ts';
+import { stateTexts } from './tail/state-texts.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, requireKafka, sayingIfLong } from './verb-parts.ts';
 
@@ -25,6 +27,11 @@ interface TailFlags extends Scope {
 }
 
 const TOPICS: readonly TopicSuffix[] = [...COLLECTIONS, ...OWN_TOPICS, STATE_TOPIC];
+
+/** What a receipt is about. */
+const SCOPE =
+  'searched in these topics: keys, values, and what persons have written about their decisions; not searched: other topics, Redis, ' +
+  'backups, the copies of consumers, pseudonyms and hashes';
 
 /** `rollcall tail`: the records of topics, decoded, as they are committed. */
 export function command(): Command {
@@ -42,9 +49,10 @@ export function command(): Command {
       'after',
       `
 Use --about to find what the topics hold about one pupil, for example. It reads every topic of the tenant to its end, and
-searches every field for the id as a whole word ("rollcall help remove-a-pupil" says where it does not search). It ends with a
-receipt on stderr, for your files: how many records of each topic contain the id, from when to when, how many keys still have
-it, by when Kafka will have deleted the values and keys that were removed, and whether the removal is complete.
+searches every key and every field for the id as a whole word, and in "progress" what persons have written about their decisions.
+In a value that cannot be decoded, a part of a longer word counts, too. ("rollcall help remove-a-pupil" says where it does not
+search.) It ends with a receipt on stderr, for your files: how many records of each topic contain the id, from when to when, how
+many keys still have it, by when Kafka will have deleted the values and keys that were removed, and whether anything is left.
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
@@ -115,6 +123,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
       output.note(
         [
           `${who} ${tenants.join(', ')}, searched to the end at ${new Date().toISOString()} by Rollcall ${packageVersion()}: ${topics.join(', ')}`,
+          SCOPE,
           ...receipt.lines(settings, Date.now()),
         ].join('\n'),
       );
@@ -159,16 +168,36 @@ async function readRecord(
   const framed = message.value;
   const needsValue = framed !== null && (values || search !== null);
   const value = needsValue ? await decoded(registry, { topic, framed }) : undefined;
-  const isWanted =
-    search === null ||
-    search.isIn(key) ||
-    (framed !== null && (value === undefined ? search.isInBytes(framed) : search.isIn(value)));
-  if (!isWanted) return null;
+  if (search !== null && !isAbout(search, { topic, key, message, value })) return null;
   const shown =
     framed === null
       ? { value: null }
       : values && { value: forPeople(topic, value) ?? framed.toString('base64') };
   return { key, headers: headersOf(message), ...shown };
+}
+
+/** Whether the id stands in a record. `value`: decoded, or undefined. */
+function isAbout(
+  search: IdSearch,
+  record: {
+    readonly topic: string;
+    readonly key: string;
+    readonly message: FetchedRecord;
+    readonly value: unknown;
+  },
+): boolean {
+  const { topic, key, message, value } = record;
+  const suffix = partsOfTopic(topic)?.suffix;
+  if (suffix === 'progress') {
+    // The rest of this topic is names of collections, times and counts, to which a short id may be equal.
+    const { by, from, reason } = decisionOf(key, message.headers) ?? {};
+    return search.isIn([by ?? '', from ?? '', reason ?? '']);
+  }
+  if (search.isIn(key)) return true;
+  const bytes = message.value;
+  if (bytes === null) return false;
+  const searched = suffix === STATE_TOPIC ? stateTexts(key, bytes) : value;
+  return searched === undefined ? search.isInBytes(bytes) : search.isIn(searched);
 }
 
 const converters = new Map<string, (value: unknown) => unknown>();
@@ -209,35 +238,33 @@ function notEmpty(text: string): string {
   return text;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** Finds records in whose key or value an id stands: as a word of its own, since `7` is not about `17`. */
+/** Finds an id as a word of its own, since `7` is not about `17`. */
 export class IdSearch {
   readonly #pattern: RegExp;
-  /** The spellings in the entries of `absence-state`, which pack a UUID into 16 bytes (core/absences/entry-codec.ts). */
-  readonly #bytes: readonly (string | Buffer)[];
+  readonly #id: string;
 
   constructor(id: string) {
     // In a composite key the id is percent-encoded.
     const spellings = [id, compositeKey(id, '').slice(0, -1), encodeURIComponent(id)];
     const escaped = spellings.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
     this.#pattern = new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${escaped.join('|')})(?![\p{L}\p{N}])`, 'u');
-    this.#bytes = UUID.test(id) ? [id, Buffer.from(id.replaceAll('-', ''), 'hex')] : [id];
+    this.#id = id;
   }
 
   /** Looks into texts, names of fields and numbers, also of JSON in a text, as `rejects` have. */
   isIn(value: unknown): boolean {
     if (typeof value === 'string') return this.#pattern.test(value) || this.isIn(jsonIn(value));
+    if (Array.isArray(value)) return value.some((inner) => this.isIn(inner));
     if (typeof value !== 'object' || value === null) return this.#pattern.test(String(value));
     return Object.entries(value).some(([name, inner]) => this.#pattern.test(name) || this.isIn(inner));
   }
 
   /**
-   * Looks into bytes that cannot be decoded. Where a word ends is not known in bytes, so a part of a longer id counts,
+   * Looks into bytes that cannot be decoded. Where a word ends is not known in bytes, so a part of a longer word counts,
    * too.
    */
   isInBytes(bytes: Buffer): boolean {
-    return this.#bytes.some((spelling) => bytes.includes(spelling));
+    return bytes.includes(this.#id);
   }
 }
 

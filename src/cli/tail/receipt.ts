@@ -1,4 +1,5 @@
 import { countOf, isoOrNull } from '../../core/words.ts';
+import { partsOfTopic } from '../../model/topic-names.ts';
 import { formatTable } from '../output.ts';
 
 interface Found {
@@ -15,8 +16,10 @@ const SLACK_MS = 2 * 60_000;
 /** What a topic holds, and by when Kafka has deleted the values and the keys; NaN: not known. Null: there is nothing to delete. */
 interface TopicLine extends Pick<Found, 'records' | 'firstMs' | 'lastMs'> {
   readonly topic: string;
-  /** Keys whose value contains the id. */
+  /** Keys whose last record contains the id. */
   readonly held: number;
+  /** They are records of decisions, which Rollcall never removes. */
+  readonly isKept: boolean;
   readonly valuesGoneMs: number;
   readonly keysGoneMs: number | null;
 }
@@ -42,13 +45,13 @@ export class Receipt {
     return [...this.#topics.keys()];
   }
 
-  /** A table, if anything was found, and the verdict. `settings`: by topic, as far as they are known. */
+  /** A table, if anything was found, and the verdicts. `settings`: by topic, as far as they are known. */
   lines(settings: ReadonlyMap<string, ReadonlyMap<string, string>>, nowMs: number): string[] {
     const lines = [...this.#topics]
       .map(([topic, found]) => lineOf(topic, found, settings.get(topic)))
       .toSorted((one, other) => (one.topic < other.topic ? -1 : 1));
     const table = lines.length === 0 ? [] : formatTable(TITLES, lines.map(cellsOf));
-    return [...table, verdictOn(lines, nowMs)];
+    return [...table, ...verdictsOn(lines, nowMs)];
   }
 }
 
@@ -62,12 +65,14 @@ function lineOf(topic: string, found: Found, settings: ReadonlyMap<string, strin
   const keysMs = valuesMs + msOf('delete.retention.ms') + intervalMs;
   const latestOf = (some: typeof last): number => some.reduce((ms, { atMs }) => Math.max(ms, atMs), 0);
   const removals = last.filter(({ isRemoval }) => isRemoval);
+  const held = last.filter(({ holds }) => holds).length;
   return {
     topic,
     records,
     firstMs,
     lastMs,
-    held: last.filter(({ holds }) => holds).length,
+    held,
+    isKept: held > 0 && partsOfTopic(topic)?.suffix === 'progress',
     valuesGoneMs: latestOf(last) + valuesMs,
     keysGoneMs: removals.length === 0 ? null : latestOf(removals) + keysMs,
   };
@@ -75,9 +80,10 @@ function lineOf(topic: string, found: Found, settings: ReadonlyMap<string, strin
 
 const TITLES = ['topic', 'records', 'first', 'last', 'still held', 'values gone by', 'keys gone by'] as const;
 
-function cellsOf({ topic, records, firstMs, lastMs, held, valuesGoneMs, keysGoneMs }: TopicLine): string[] {
+function cellsOf(line: TopicLine): string[] {
+  const { topic, records, firstMs, lastMs, held, isKept, valuesGoneMs, keysGoneMs } = line;
   const goneBy = (atMs: number | null): string => {
-    if (held > 0) return 'still published';
+    if (held > 0) return isKept ? 'kept for good' : 'still published';
     return atMs === null ? '-' : timeOf(atMs);
   };
   const times = [timeOf(firstMs), timeOf(lastMs)];
@@ -85,12 +91,27 @@ function cellsOf({ topic, records, firstMs, lastMs, held, valuesGoneMs, keysGone
 }
 
 /** Whether the topics still have something, and until when. */
-function verdictOn(lines: readonly TopicLine[], nowMs: number): string {
-  if (lines.length === 0) return 'complete: no record of these topics contains the id';
+function verdictsOn(lines: readonly TopicLine[], nowMs: number): string[] {
+  if (lines.length === 0)
+    return [
+      'nothing found: no record of these topics contains this id. If it was there before, its erasure from these topics is complete; if not, check the id, also its capitals',
+    ];
+  const kept = lines.filter(({ isKept }) => isKept);
+  const others = lines.filter(({ isKept }) => !isKept);
+  return [
+    ...(others.length === 0 ? [] : [verdictOnRows(others, nowMs)]),
+    ...kept.map(
+      ({ topic, held }) =>
+        `not complete: the id is in ${topic}, in ${countOf(held, 'record of a decision', 'records of decisions')}, which Rollcall keeps for good: "rollcall help remove-a-pupil" says what to do`,
+    ),
+  ];
+}
+
+function verdictOnRows(lines: readonly TopicLine[], nowMs: number): string {
   const holding = lines.filter(({ held }) => held > 0);
   if (holding.length > 0) {
     const where = holding.map(({ topic, held }) => `${topic} (${countOf(held, 'key')})`).join(', ');
-    return `not complete: the id is still published in ${where}, until the hub removes or corrects these rows`;
+    return `not complete: the id is still published in ${where}, until the hub has removed or corrected these rows and, if their removal is on hold, a person has approved it ("rollcall deletes list" shows what is on hold)`;
   }
   const lastMs = Math.max(...lines.map((each) => Math.max(each.valuesGoneMs, each.keysGoneMs ?? 0)));
   if (Number.isNaN(lastMs))

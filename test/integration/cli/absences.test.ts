@@ -82,7 +82,7 @@ it('"rollcall tail --about" prints all records of a tenant that have an id in th
     if (id !== 'nobody') expect(stderr).toMatch(inVersions);
     expect(stderr).toMatch(/^tenant north, searched to the end at \S+Z by Rollcall \d+\.\d+\.\d+: /m);
     expect(stderr).toMatch(
-      id === 'nobody' ? /^complete: /m : /^not complete: the id is still published in /m,
+      id === 'nobody' ? /^nothing found: /m : /^not complete: the id is still published in /m,
     );
     expect(stdout).not.toContain('"value":{');
     const records = lines(stdout).map((line) => JSON.parse(line) as { topic: string; key: string });

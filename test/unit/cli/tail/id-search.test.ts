@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
 import { IdSearch, jsonLine } from '../../../../src/cli/tail.ts';
+import { stateTexts } from '../../../../src/cli/tail/state-texts.ts';
+import { encodeAbsent } from '../../../../src/core/absences/current-absence.ts';
+import { encodeEntry, encodePointer } from '../../../../src/core/absences/entry-codec.ts';
 import { compositeKey } from '../../../../src/model/keys.ts';
 
 it.each([
@@ -16,19 +19,56 @@ it.each([
   expect(new IdSearch(id).isIn(value)).toBe(true);
 });
 
+const MEMBER = {
+  state: 'present',
+  isDeleted: false,
+  isContinued: false,
+  hasRefusedLink: false,
+  namesSuccessor: false,
+} as const;
+const UUID = '00d3a7b2-4c1e-4f0e-9d55-0a1b2c3d4e5f';
+const entryOf = (id: string) =>
+  encodeEntry('a', {
+    student: 42,
+    members: [
+      { ...MEMBER, id: 'a' },
+      { ...MEMBER, id },
+    ],
+    published: { step: 42, versionId: 'a', isDeleted: false },
+    isOpen: false,
+    continuedBy: null,
+  });
+
 it.each([
-  ['a UUID, packed', '00d3a7b2-4c1e-4f0e-9d55-0a1b2c3d4e5f', '00d3a7b24c1e4f0e9d550a1b2c3d4e5f'],
-  ['another id, as text', 'id-of-no-uuid', Buffer.from('id-of-no-uuid').toString('hex')],
-])('tail --about finds an id in an entry of absence-state: %s', (_what, id, hex) => {
-  const entry = Buffer.from(`10480203${hex}0a`, 'hex');
-  expect(new IdSearch(id).isInBytes(entry)).toBe(true);
-  expect(new IdSearch('11d3a7b2-4c1e-4f0e-9d55-0a1b2c3d4e5f').isInBytes(entry)).toBe(false);
+  ['in an entry, packed', UUID, 'absences/a', entryOf(UUID)],
+  ['in an entry, as text', '42', 'absences/a', entryOf('42')],
+  ['in a pointer', '42', 'pointers/a', encodePointer('42')],
+  ['as the student of an absence', '42', 'absent/a', encodeAbsent({ studentId: '42', fromMs: 0, toMs: 0 })],
+  ['in a record that is kept', '42', 'bodies/a', Buffer.from('{"value":{"sourcedId":"42"}}')],
+])('tail --about finds an id in absence-state: %s', (_where, id, key, value) => {
+  expect(new IdSearch(id).isIn(stateTexts(key, value))).toBe(true);
+});
+
+it.each([
+  ['a longer id in an entry', 'absences/a', entryOf('142')],
+  ['a longer id in a pointer', 'pointers/a', encodePointer('42a')],
+  ['the number of a step, or the hash of a student', 'absences/a', entryOf('b')],
+  ['a day', 'ended/a', Buffer.from('  42')],
+])('tail --about does not take for an id in absence-state: %s', (_what, key, value) => {
+  expect(new IdSearch('42').isIn(stateTexts(key, value))).toBe(false);
+});
+
+it('tail --about searches the bytes of an entry of absence-state that cannot be decoded', () => {
+  expect(stateTexts('absences/a', Buffer.from('42'))).toBeUndefined();
+  expect(new IdSearch('42').isInBytes(Buffer.from('42'))).toBe(true);
 });
 
 it.each([
   ['142', '42'],
   ['42a', '42'],
   ['a-4b', 'a.4b'],
+  // Its place in the list is no id.
+  [['7', '8'], '1'],
 ])('tail --about does not take %s for the id %s', (value, id) => {
   expect(new IdSearch(id).isIn({ value })).toBe(false);
 });

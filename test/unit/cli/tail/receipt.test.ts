@@ -7,6 +7,7 @@ const SETTINGS = new Map([
   ['segment.ms', String(DAY_MS)],
   ['delete.retention.ms', String(7 * DAY_MS)],
 ]);
+const PROGRESS = 'rollcall.north.progress';
 const at = (time: string) => Date.parse(`2026-11-${time}:00Z`);
 
 /** The cells of a receipt and its verdict; each record as `key time about|other|removal`. */
@@ -15,7 +16,8 @@ function receiptOf(records: readonly string[], { settings = SETTINGS, now = '20T
   for (const record of records) {
     const [key = '', time = '', what] = record.split(' ');
     const isAbout = what === 'about' || key === 'pupil';
-    const of = { topic: 'users', key, atMs: at(`20T${time}`) };
+    const topic = key.startsWith('@decision') ? PROGRESS : 'users';
+    const of = { topic, key, atMs: at(`20T${time}`) };
     receipt.note({ ...of, isRemoval: what === 'removal', isAbout });
   }
   const lines = receipt.lines(new Map([['users', settings]]), at(now));
@@ -49,7 +51,7 @@ it.each([
     'a removal that came back',
     ['pupil 08:00 removal', 'pupil 09:00 about'],
     ['2', '1', 'still published', 'still published'],
-    /^not complete: the id is still published in users \(1 key\), until/,
+    /^not complete: the id is still published in users \(1 key\), until the hub .* if their removal is on hold, a person/,
   ],
 ])('the receipt of "tail --about" counts %s', (_, records, [count, held, ...times], complete) => {
   const { cells, verdict } = receiptOf(records);
@@ -64,8 +66,24 @@ it('the receipt of "tail --about" gives no time where the settings of a topic ar
   expect(verdict).toMatch(/^not complete: Kafka still has these records, and this user may not read/);
 });
 
-it('the receipt of "tail --about" calls an erasure complete only when the topics have no record of the id any more', () => {
-  expect(receiptOf(['other 08:00 other']).verdict).toMatch(/^complete: no record/);
+it('the receipt of "tail --about" says that a record of a decision stays, whatever else is left', () => {
+  const decision = '@decision|x 08:00 about';
+  const stays =
+    /^not complete: the id is in rollcall\.north\.progress, in 1 record of a decision, which Rollcall keeps/;
+  expect(receiptOf([decision]).verdict).toMatch(stays);
+  const { cells, verdict } = receiptOf([...REMOVED, decision]);
+  expect(verdict).toMatch(stays);
+  expect(cells.slice(0, 7)).toEqual(expect.arrayContaining([PROGRESS, 'kept for good']));
+  expect(cells.join(' ')).toContain('not complete until 2026-11-30T10:02:00.000Z: ');
+});
+
+it('the receipt of "tail --about" leaves open whether an id that no record contains was erased or mistyped', () => {
+  expect(receiptOf(['other 08:00 other']).verdict).toMatch(
+    /^nothing found: no record .* If it was there before, its erasure .* is complete; if not, check the id/,
+  );
+});
+
+it('the receipt of "tail --about" says if Kafka should have deleted the records that it still has', () => {
   expect(receiptOf(REMOVED, { now: '30T10:03' }).verdict).toMatch(
     /^not complete: Kafka still has these records, although it should have deleted them by 2026-11-30/,
   );
