@@ -20,7 +20,11 @@ import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, readTenantProgress } from './verb-parts.ts';
 
 const EXIT_CODES = `
-Exit codes: 0 no row is on hold (any more); 1 it failed; 3 something needs a decision.`;
+Exit codes: 0 no row is on hold; 1 it failed; 3 something needs a decision.`;
+
+const APPROVE_EXIT_CODES = `
+Exit codes: 0 the parts were approved, and no row is on hold any more; 1 it failed; 3 a part is not on the list, so nothing was
+removed, or something still needs a decision.`;
 
 /** `rollcall deletes list|approve|history`: deletions that need a decision. */
 export function command(): Command {
@@ -40,7 +44,7 @@ export function command(): Command {
     )
     .option('--tenant <id>', 'the tenant; needed if there are several')
     .option('--reason <text>', 'the reason, for "deletes history"; needed for 90 % or more of a collection')
-    .addHelpText('after', EXIT_CODES)
+    .addHelpText('after', APPROVE_EXIT_CODES)
     .action(verbAction(approve));
   const history = new Command('history')
     .description('Shows earlier holds and decisions: when, why, by whom and from which machine.')
@@ -62,7 +66,7 @@ collections that name no school are in the part of their collection.
 
   school      the school of the part; "several or none": the part has the other missing rows of its collection
   rows        missing rows, and how many rows of this school, or of this collection, are published
-  why         why these rows are on hold now
+  why         why these rows are on hold now; numbers with "today" or "still missing" are those of the last full sync
 
 Rows that come back leave the list by themselves. Each change of a part gives the part another digest.
 ${EXIT_CODES}`;
@@ -125,9 +129,11 @@ function whyOf(
 ): string {
   const listed = waiting.collections.find((each) => each.collection === collection);
   if (listed?.isOnHold !== true) return 'waits because other collections are on hold';
-  if (keys.length === listed.count) return listed.why ?? 'too many at once';
+  // Counted now, as the rows are: the last full sync counted another total.
   const alone = whyHold({ missing: keys.length, removedToday: 0, known }, limits);
-  return alone ?? `waits because ${collection} is on hold`;
+  if (alone !== null) return alone;
+  if (keys.length === listed.count) return listed.why ?? 'too many at once';
+  return `waits because ${collection} is on hold`;
 }
 
 async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<number> {
@@ -164,7 +170,10 @@ function incompleteOf({ collections }: Waiting) {
   );
 }
 
-const MOST_SHOWN = 10;
+/** About how many ids of a part a person sees, to look them up at the hub. */
+const SHOWN_OF_PART = 10;
+/** At least, however many collections the part has. */
+const SHOWN_OF_COLLECTION = 2;
 /** How often the owner is asked to approve, if the list changes meanwhile. */
 const ATTEMPTS = 3;
 
@@ -182,10 +191,13 @@ function show(output: Output, tenantId: string, parted: Parted): void {
   showWhatToDo(output, tenantId, parted);
   for (const { digest, rows, collections } of parts) {
     output.line(`\n  Missing rows of ${digest}:`);
-    const keys = collections.flatMap((each) => each.keys).slice(0, MOST_SHOWN);
-    for (const key of keys) output.line(`    ${printable(key)}`);
-    if (rows > MOST_SHOWN)
-      output.line(`    and ${countOf(rows - MOST_SHOWN, 'other')} (--json names all of the list)`);
+    const most = Math.max(SHOWN_OF_COLLECTION, Math.floor(SHOWN_OF_PART / collections.length));
+    const shown = collections.flatMap(({ collection, keys }) =>
+      keys.slice(0, most).map((key) => `    ${collection}: ${printable(key)}`),
+    );
+    for (const line of shown) output.line(line);
+    if (rows > shown.length)
+      output.line(`    and ${countOf(rows - shown.length, 'other')} (--json names all of the list)`);
   }
 }
 
@@ -237,14 +249,17 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   const { isSame, collections, waiting } = outcome;
   output.data({ digests, isSame, collections, waiting });
   if (isSame) showApproved(output, tenant.id, outcome);
-  else if (waiting === 0) output.line('no row is on hold');
-  else
-    output.note(
-      `✗ not all of these parts are on the list any more: ${digests.map(printable).join(' ')}; nothing was removed\n→ Look again: rollcall deletes list --tenant ${tenant.id}`,
-    );
+  else {
+    const named = digests.map(printable).join(' ');
+    const what =
+      waiting === 0
+        ? `no row is on hold, so these parts are not on the list: ${named}`
+        : `not all of these parts are on the list any more: ${named}`;
+    output.note(`✗ ${what}; nothing was removed\n→ Look again: rollcall deletes list --tenant ${tenant.id}`);
+  }
   return exitCode({
     hasFailed: collections.some((each) => each.outcome !== 'done'),
-    needsPerson: waiting > 0,
+    needsPerson: waiting > 0 || !isSame,
   });
 
   async function ask(): Promise<ApproveOutcome & { readonly isListed: boolean }> {

@@ -143,6 +143,10 @@ it('"deletes approve" needs the digests of the current list, and removes only ro
   const collections = [{ collection: 'courses', outcome: 'done', removed: rows - 1, back: 1 }];
   expect([approved.code, approved.json()]).toMatchObject([0, { ...done, collections }]);
   expect((await say('deletes list')).code).toBe(0);
+  const unknown = await say('deletes approve 0123456789ab');
+  expect([unknown.code, unknown.stderr]).toEqual([3, expect.stringContaining('no row is on hold, so')]);
+  const about = await rollcall(tenant.config, 'tail', '--about', 'closed');
+  expect(about.stderr).toMatch(/^not complete: the id is in \S+\.progress, in 1 record of a decision, /m);
   const given = {
     tenant: 'north',
     kind: 'approved',
@@ -285,7 +289,7 @@ it('"deletes list" shows the rows of a lost school and other missing rows as two
   );
   expect(Math.min(...commands)).toBeGreaterThan(0);
   // What is to be done comes before long lists.
-  expect(stdout.indexOf(leavers[0] ?? '')).toBeGreaterThan(Math.max(...commands));
+  expect(stdout.indexOf(`    courses: ${leavers[0]}\n`)).toBeGreaterThan(Math.max(...commands));
   expect(stdout).toMatch(/several or none +courses +20 of/);
   expect(stdout).toContain('ends the hold by itself');
 });
