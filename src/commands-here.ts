@@ -1,8 +1,12 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A command in a text for people: Rollcall's own texts, which name the product with a capital letter. */
-const COMMAND = /(?<![\w./-])rollcall (?=(--|[a-z]+))/g;
+/**
+ * A command in a text for people: the name of the program before a verb or an option. The default of `kafka.topicPrefix` is the same
+ * word, and may stand before any other word.
+ */
+const COMMAND =
+  /(?<![\w./-])rollcall (?=(--[a-z]|(?:init|check|status|tail|topics|state|run|pull|plan|deletes|verify|republish|contract|help)\b))/g;
 
 /** A text for people, with the commands in it as they work where they are printed. `config`: what `--config` has named. */
 export function commandsHere(text: string, config?: string): string {

@@ -35,7 +35,10 @@ export async function* checkKafka(
   const group = [`${topicPrefix}.workers`, ...used.group];
   const denied = await missingRights(kafka, { ...used, group });
   if (denied.length === 0)
-    yield ok('rights', `those on topics, transactional ids and groups of ${topicPrefix} are granted`);
+    yield ok(
+      'rights',
+      `all on topics, transactional ids and groups with the prefix ${topicPrefix} are granted`,
+    );
   for (const some of grantedTogether(denied)) yield failureOf('rights', rightsMissing(some));
   if (denied.some(({ on }) => on === 'topic')) {
     yield warning('topics', 'not compared: a right on them is missing', 'Check again when it is granted.');

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { join, relative } from 'node:path';
 import { Command } from 'commander';
 import { expect, it, vi } from 'vitest';
+import { commandsHere } from '../../../src/commands-here.ts';
 import { earlyExitCode } from '../../../bin/early-stop.mjs';
 import { choose, chooseTenants } from '../../../src/cli/choose.ts';
 import { exitCode } from '../../../src/cli/exit-code.ts';
@@ -121,6 +122,14 @@ it('a printed command names the configuration that the command line has named, s
     expect(stderr).toContain('rollcall help USAGE_INVALID');
   }
   expect((await run(['hint'])).stderr).toContain('rollcall check');
+});
+
+it('a sentence that names the prefix of topics is no command, and each verb behind the program is one', () => {
+  vi.stubEnv('ROLLCALL_COMMAND', 'here');
+  const sentence = 'groups of rollcall are granted';
+  expect(commandsHere(sentence, 'north.yaml')).toBe(sentence);
+  for (const verb of Object.keys(ALL_VERBS))
+    expect(commandsHere(`Run "rollcall ${verb}".`)).toBe(`Run "here ${verb}".`);
 });
 
 it('an unforeseen error is one line that quotes no data, and has a stack in debug mode', async () => {
