@@ -128,7 +128,8 @@ function typeOf(property: JsonSchema): string {
     if (schema.type === 'array') return ['list'];
     if (schema.type === 'object')
       return [schema.propertyNames?.enum === undefined ? 'map' : 'map by collection'];
-    if (typeof schema['pattern'] === 'string' && schema['pattern'].endsWith(DURATION)) return ['duration'];
+    if (typeof schema['pattern'] === 'string' && schema['pattern'].endsWith(DURATION))
+      return [`duration from ${String(schema['$comment'])}`];
     if (schema.type === 'integer' || schema.type === 'number') return [boundsOf(schema)];
     if (schema.type === 'boolean') return ['`true`', '`false`'];
     return ['text'];

@@ -158,15 +158,20 @@ function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean = () => 
   const result = configSchema.safeParse(file.value, { error: describeIssue });
   const found: Problem[] = [
     ...(result.success ? [] : problemsOf(result.error.issues, { ...file, schema: configJsonSchema() })),
-    ...crossCheck(file.value).map(({ path, message }) => ({ path, message, line: file.lineOf(path) })),
+    ...crossCheck(file.value).map(({ path, message, isOfKey }) => ({
+      path,
+      message,
+      isOfKey,
+      line: file.lineOf(path),
+    })),
   ];
-  // A value that could not be filled in has its problem already, and none that matters if its key is unknown.
+  // A value that could not be filled in has its problem already, and none that matters if its key must not be there.
   const unfilled = new Set(file.problems.map(({ path }) => formatPath(path)));
-  const unknown = new Set(found.filter((each) => each.isUnknownKey).map(({ path }) => formatPath(path)));
-  const isUnknown = (path: KeyPath) => path.some((_, at) => unknown.has(formatPath(path.slice(0, at + 1))));
+  const surplus = new Set(found.filter((each) => each.isOfKey).map(({ path }) => formatPath(path)));
+  const isSurplus = (path: KeyPath) => path.some((_, at) => surplus.has(formatPath(path.slice(0, at + 1))));
   const problems = [
-    ...ofText.filter(({ path }) => !isUnknown(path)),
-    ...found.filter(({ path, isUnknownKey }) => isUnknownKey || !unfilled.has(formatPath(path))),
+    ...ofText.filter(({ path }) => !isSurplus(path)),
+    ...found.filter(({ path, isOfKey }) => isOfKey || !unfilled.has(formatPath(path))),
   ];
   return { problems, result };
 }

@@ -16,7 +16,7 @@ export function crossCheck(value: unknown): Finding[] {
   const hasKey = root['pseudonymise'] !== undefined;
   const within = tenants.flatMap((tenant, index) =>
     [...settingsFindings(tenant, hasKey), ...absenceFindings(tenant), ...scheduleFindings(tenant)].map(
-      ({ path, message }) => ({ path: ['tenants', index, ...path], message }),
+      ({ path, message, isOfKey }) => ({ path: ['tenants', index, ...path], message, isOfKey }),
     ),
   );
   return [
@@ -43,7 +43,7 @@ function settingsFindings(tenant: Written, hasKey: boolean): Finding[] {
   return Object.entries(mapOf(tenant['collections'])).flatMap(([name, written]) => {
     const settings = mapOf(written);
     const path = ['collections', name];
-    const findings = mappedFields(tenant, name, (field) => isProtected(name, field), NEEDED);
+    const findings: Finding[] = mappedFields(tenant, name, (field) => isProtected(name, field), NEEDED);
     // The values of class-students consist of ids.
     for (const kind of name === 'class-students' ? ['drop', 'pseudonymise', 'ignore'] : []) {
       if (listOf(settings[kind]).length === 0) continue;
@@ -54,6 +54,13 @@ function settingsFindings(tenant: Written, hasKey: boolean): Finding[] {
     if (listOf(settings['pseudonymise']).length > 0 && !hasKey) {
       findings.push({ path: [...path, 'pseudonymise'], message: 'needs pseudonymise.key, which is missing' });
     }
+    const dropped = new Set(listOf(settings['drop']));
+    for (const [position, field] of listOf(settings['pseudonymise']).entries())
+      if (dropped.has(field))
+        findings.push({
+          path: [...path, 'pseudonymise', position],
+          message: 'is in drop, too: a field may be in only one of these lists',
+        });
     return findings;
   });
 }
@@ -91,6 +98,7 @@ function absenceFindings({ collections }: Written): Finding[] {
       .map((key) => ({
         path: ['collections', name, key],
         message: 'has no meaning here: set it for absence-versions, from which these records are derived',
+        isOfKey: true as const,
       })),
   );
   const lacking = ['absence-versions', ...DERIVED_COLLECTIONS].filter(
@@ -147,6 +155,7 @@ function credentialFindings(root: Written): Finding[] {
     ...logIns.slice(1).map((key) => ({
       path: ['registry', key],
       message: `is a second way to log in, because ${logIns[0]} is set, too: keep one of them`,
+      isOfKey: true as const,
     })),
     ...kafkaFindings(mapOf(root['kafka'])),
     ...certificateFindings(mapOf(registry['ssl']), ['registry', 'ssl']),

@@ -19,7 +19,10 @@ export function parseDurationMs(text: string): number | null {
   return Number.isSafeInteger(ms) ? ms : null;
 }
 
-/** A duration as text, parsed to milliseconds; the bounds are inclusive. */
+/**
+ * A duration as text, parsed to milliseconds; the bounds are inclusive. A pattern cannot say them, so a comment of the JSON Schema does,
+ * for docs/configuration.md.
+ */
 export function duration(bounds: { min: string; max: string }) {
   const minMs = parseDurationMs(bounds.min) ?? 0;
   const maxMs = parseDurationMs(bounds.max) ?? 0;
@@ -29,6 +32,7 @@ export function duration(bounds: { min: string; max: string }) {
       error: 'is not a duration: digits, then ms, s, m, h or d, for example 60s',
       abort: true,
     })
+    .meta({ $comment: `${bounds.min} to ${bounds.max}` })
     .transform((text) => parseDurationMs(text) ?? Number.POSITIVE_INFINITY)
     .refine((ms) => ms >= minMs && ms <= maxMs, {
       error: `must be between ${bounds.min} and ${bounds.max}`,

@@ -32,7 +32,7 @@ export function problemsOf(
       path: at,
       message: whyUnknown(schema, at),
       line: lineOf(at),
-      isUnknownKey: true,
+      isOfKey: true,
     });
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknown([...path, key]));
     if (issue.code === 'invalid_key') return [unknown(path)];

@@ -8,8 +8,8 @@ export interface Problem extends FillProblem {
   readonly path: KeyPath;
   /** Counts from 1; null if unknown. */
   readonly line: number | null;
-  /** No value can correct it. */
-  readonly isUnknownKey?: true;
+  /** The key must not be there: no value can correct it. */
+  readonly isOfKey?: true | undefined;
 }
 
 /** What to do without a configuration, or with an empty one. */
@@ -62,7 +62,7 @@ function formatProblem(problem: Problem): string {
 }
 
 /** A problem between keys. */
-export type Finding = Pick<Problem, 'path' | 'message'>;
+export type Finding = Pick<Problem, 'path' | 'message' | 'isOfKey'>;
 
 /** Returns a map of the file; an empty map for anything else, which the schema reports. */
 export function mapOf(value: unknown): Readonly<Record<string, unknown>> {

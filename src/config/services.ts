@@ -200,8 +200,8 @@ export const notify = z
       .describe('How long something must need a person before it is posted.'),
   })
   .refine(({ url, token }) => token === undefined || !crossesInTheClear(url.reveal()), {
-    path: ['token'],
-    error: 'would cross the network unencrypted: use https:// in notify.url',
+    path: ['url'],
+    error: 'must begin with https://, or notify.token would cross the network unencrypted',
   })
   .transform(({ after, ...rest }) => ({ ...rest, afterMs: after }))
   .describe(

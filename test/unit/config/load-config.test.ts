@@ -124,7 +124,7 @@ it.each([
   [{ root: 'pseudonymise: { key: short }' }, 'pseudonymise.key', '16'],
   [{ root: 'notify: { url: "https://me:pw@chat.example/x" }' }, 'notify.url', 'without a user name'],
   [{ root: 'notify: { url: chat.example, token: t }' }, 'notify.url', 'not an address'],
-  [{ root: 'notify: { url: "http://chat.example", token: t }' }, 'notify.token', 'unencrypted'],
+  [{ root: 'notify: { url: "http://chat.example", token: t }' }, 'notify.url', 'unencrypted'],
   [{ root: 'http: { port: 65536 }' }, 'http.port', 'at most 65535'],
   [{ tenant: 'afterschools: one' }, 'afterschools', 'must be a list'],
   [{ tenant: 'afterschools: [5]' }, 'afterschools[0]', 'in quotes'],
@@ -142,6 +142,23 @@ it.each([
   const message = refusalOf(yamlWith().replace('8081" }', `8081", ${settings} }`));
   expect(message).toContain(expected);
 });
+
+it.each([
+  [
+    'registry.bearerToken is a second way to log in',
+    'url: "http://localhost:8081"',
+    'username: u, password: p, bearerToken: "${X}"',
+  ],
+  ['notify.url must begin with https://', 'url: "http://chat.example"', 'token: "${X}"'],
+])(
+  'a key that another one forbids is refused offline, whatever a variable says: %s',
+  (expected, url, keys) => {
+    const yaml = yamlWith({ root: 'notify: { url: "http://chat.example" }' }).replace(url, `${url}, ${keys}`);
+    expect(refusal(() => checkText({ path: 'rollcall.yaml', readFile: () => yaml })).message).toContain(
+      expected,
+    );
+  },
+);
 
 it('an encrypted key is refused without its passphrase, and with a wrong one', () => {
   const { privateKey } = generateKeyPairSync('ec', {
@@ -378,6 +395,7 @@ it.each([
   [`${NO_ABSENCES}\nschedules: { daysBack: 1 }`, 'schedules.students needs the collection absences'],
   ['[schedules, absence-versions]\nschedules: { students: all }', 'students needs the collection students'],
   ['{ results: { drop: [sourcedId] } }', 'collections.results.drop[0]'],
+  ['{ users: { drop: [email], pseudonymise: [phone, email] } }', 'collections.users.pseudonymise[1]'],
   ['{ absence-versions: { drop: [replaces] } }', 'collections.absence-versions.drop[0]'],
   ['{ absence-versions: { drop: [student] } }', 'schedules of absent students need it'],
   ['{ schedules: { drop: [start] } }', 'collections.schedules.drop[0]'],
