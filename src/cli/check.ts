@@ -79,8 +79,33 @@ async function* findingsOfText(configPath: string, { needs, value }: WrittenConf
   yield ok(configPath, 'no mistake in the file; nothing else was looked at');
   for (const need of needs) yield { level: 'unchecked', subject: 'needs', text: need };
   yield* inClear(configPath, value);
+  yield* pathsOfApis(value);
   yield* mistypedFields(value);
 }
+
+/** Warns of addresses that end with the path of an API, because Rollcall adds that path itself. */
+function* pathsOfApis(config: object): Generator<Finding> {
+  for (const [at, tenant] of listOf(mapOf(config)['tenants']).entries()) {
+    const [path] = /\/ims\/oneroster(\/.*)?$/.exec(String(mapOf(mapOf(tenant)['hub'])['baseUrl'])) ?? [];
+    if (path !== undefined)
+      yield warning(
+        `tenants[${at}].hub.baseUrl`,
+        `ends with ${path}, and Rollcall adds such a path to each request`,
+        `Write the address without ${path}.`,
+      );
+  }
+}
+
+/** Warns of ranges of addresses in `NO_PROXY`, which undici does not know. */
+function* rangesWithoutProxy(env: NodeJS.ProcessEnv): Generator<Finding> {
+  const noProxy = env['no_proxy'] ?? env['NO_PROXY'] ?? '';
+  const ranges = noProxy.split(/[\s,]+/).filter((each) => each.includes('/'));
+  if (ranges.length > 0)
+    yield warning('NO_PROXY', `ranges of addresses have no effect: ${ranges.join(', ')}`, RANGES_REMEDY);
+}
+
+const RANGES_REMEDY =
+  'Name the hosts, or their domains, that are reached without the proxy (rollcall help estates#proxies).';
 
 /** Names fields whose names are nearly those of the specification. Nobody but the hub knows whether it has them: no warning. */
 function* mistypedFields(value: object): Generator<Finding> {
@@ -165,6 +190,8 @@ function probesOf(
       async *findings() {
         yield ok(configPath, text);
         yield* inClear(configPath, { ...assembly.config, tenants });
+        yield* pathsOfApis({ tenants });
+        yield* rangesWithoutProxy(process.env);
       },
     },
     { title: 'Kafka', findings: () => checkKafka(assembly, tenants, signal) },

@@ -48,6 +48,15 @@ it('check --offline needs no variable and no service, and warns of secrets and r
   expect(said + refused.said).not.toContain('geheim');
 });
 
+it('check --offline warns of an address of a hub that ends with the path of an API', async () => {
+  const path = join(folder, 'address.yaml');
+  const address = 'https://hub.example/north/ims/oneroster/rostering/v1p2';
+  writeFileSync(path, yamlWith().replace('https://hub.example/north/', address));
+  const { code, said } = await run('check', '--offline', '--strict', '--config', path);
+  expect(code).toBe(1);
+  expect(said).toMatch(/! +tenants\[0\]\.hub\.baseUrl +ends with \/ims\/oneroster\/rostering\/v1p2,/);
+});
+
 it('check --offline names a field that is nearly one of the specification, also with --strict', async () => {
   const path = join(folder, 'fields.yaml');
   const check = (...words: string[]) => run('check', '--offline', '--config', path, ...words);
