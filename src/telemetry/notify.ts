@@ -27,8 +27,10 @@ const ANSWER_WITHIN_MS = 10_000;
 /** In one message; the next one has the others. */
 const MOST_NOTICES = 100;
 const RECEIVER = 'the receiver of notify.url';
-const REMEDY =
-  'Check notify.url, notify.token, and the log of the receiver. Rollcall tries again, with pauses of up to five minutes.';
+const REFUSED_REMEDY = 'Check notify.url and notify.token, and read the log of the receiver.';
+const UNANSWERED_REMEDY =
+  'Make the receiver answer: check that it runs, read its log, and check that this process can reach the host in notify.url.';
+const AGAIN = 'Rollcall tries again, with pauses of up to five minutes.';
 
 type Settings = NonNullable<Config['notify']>;
 
@@ -90,12 +92,19 @@ function nowOf({ lastDecision, endedHolds }: TenantMonitor, { reasons }: TenantS
   return { isStarting, decision: lastDecision, ended: endedHolds };
 }
 
+/** Why the receiver has not taken a message. */
+interface Refusal {
+  /** The end of a sentence that begins with the receiver. */
+  readonly problem: string;
+  readonly remedy: string;
+}
+
 /** Posts a message that says that it is a test. Returns what went wrong; null: the receiver has taken the message. */
-export async function tryReceiver(settings: Settings, prefix: string): Promise<string | null> {
+export async function tryReceiver(settings: Settings, prefix: string): Promise<Refusal | null> {
   const agent = newAgent();
-  const problem = await post(settings, [testNotice(prefix)], { agent, answerWithinMs: ANSWER_WITHIN_MS });
+  const refusal = await post(settings, [testNotice(prefix)], { agent, answerWithinMs: ANSWER_WITHIN_MS });
   await agent.destroy();
-  return problem;
+  return refusal;
 }
 
 function newAgent(): HttpAgent {
@@ -128,14 +137,16 @@ class Receiver {
   /** Returns whether the receiver has taken a message. */
   async takes(notices: readonly Notice[], signal: AbortSignal): Promise<boolean> {
     const connection = { agent: this.#agent, answerWithinMs: this.#answerWithinMs };
-    const problem = await post(this.#settings, notices, { ...connection, signal });
+    const refusal = await post(this.#settings, notices, { ...connection, signal });
     if (signal.aborted) return false;
-    this.#messages.inc({ outcome: problem === null ? 'sent' : 'failed' });
-    if (problem === null && this.failures > 0) this.#logger.info(`${RECEIVER} takes messages again`);
-    if (problem !== null && this.failures === 0)
-      this.#logger.warn({ error: { remedy: REMEDY } }, `${RECEIVER} takes no message: ${problem}`);
-    this.failures = problem === null ? 0 : this.failures + 1;
-    return problem === null;
+    this.#messages.inc({ outcome: refusal === null ? 'sent' : 'failed' });
+    if (refusal === null && this.failures > 0) this.#logger.info(`${RECEIVER} takes messages again`);
+    if (refusal !== null && this.failures === 0) {
+      const error = { remedy: `${refusal.remedy} ${AGAIN}` };
+      this.#logger.warn({ error }, `${RECEIVER} takes no message: ${refusal.problem}`);
+    }
+    this.failures = refusal === null ? 0 : this.failures + 1;
+    return refusal === null;
   }
 
   close(): Promise<void> {
@@ -148,7 +159,7 @@ async function post(
   { url, token }: Settings,
   states: readonly Notice[],
   options: { readonly agent: HttpAgent; readonly answerWithinMs: number; readonly signal?: AbortSignal },
-): Promise<string | null> {
+): Promise<Refusal | null> {
   const { agent, answerWithinMs, signal } = options;
   const { origin, pathname, search } = new URL(url.reveal());
   const nowMs = Date.now();
@@ -170,9 +181,13 @@ async function post(
     });
     // The status is the answer, however large its body is.
     body.on('error', () => {}).destroy();
-    return statusCode >= 200 && statusCode < 300 ? null : `it answers ${statusCode}`;
+    if (statusCode >= 200 && statusCode < 300) return null;
+    const remedy = statusCode >= 500 ? UNANSWERED_REMEDY : REFUSED_REMEDY;
+    return { problem: `it answers ${statusCode}`, remedy };
   } catch (error) {
-    if (deadline.aborted) return `it does not answer within ${answerWithinMs / 1000} s`;
-    return `it cannot be reached (${systemCode(error) ?? 'no HTTP'})`;
+    if (deadline.aborted)
+      return { problem: `it does not answer within ${answerWithinMs / 1000} s`, remedy: UNANSWERED_REMEDY };
+    const problem = `it cannot be reached (${systemCode(error) ?? 'no HTTP'})`;
+    return { problem, remedy: UNANSWERED_REMEDY };
   }
 }

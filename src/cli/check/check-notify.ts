@@ -11,9 +11,9 @@ export async function* checkNotify({ notify, kafka }: Config, isWanted: boolean)
   } else if (notify === undefined) {
     yield failure(SUBJECT, 'is not set, so nobody gets a message', 'Set notify.url in the configuration.');
   } else {
-    const problem = await tryReceiver(notify, kafka.topicPrefix);
-    yield problem === null
+    const refusal = await tryReceiver(notify, kafka.topicPrefix);
+    yield refusal === null
       ? ok(SUBJECT, 'the receiver has taken a test message: see whether it has arrived')
-      : failure(SUBJECT, `the receiver takes no message: ${problem}`, 'Check notify.url and notify.token.');
+      : failure(SUBJECT, `the receiver takes no message: ${refusal.problem}`, refusal.remedy);
   }
 }

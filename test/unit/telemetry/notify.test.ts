@@ -91,6 +91,19 @@ it.each<[string, Script]>([
   expect(told.said.join('')).not.toMatch(/secret|sig=x|127\.0\.0\.1/);
 });
 
+it.each([
+  [503, 'Make the receiver answer'],
+  [403, 'Check notify.url and notify.token'],
+])(
+  'the remedy for a receiver of notices that answers %i says what is to be looked at',
+  async (status, remedy) => {
+    await using told = await tell(answer(status));
+    await vi.waitFor(() => expect(told.said).toHaveLength(1), WITHIN);
+    const { error } = JSON.parse(told.said[0] ?? '') as { error: { remedy: string } };
+    expect(error.remedy).toContain(remedy);
+  },
+);
+
 it('a receiver of notices that hangs is given up after some seconds, and gets one at a time', async () => {
   const open: ServerResponse[] = [];
   await using told = await tell((_, response) => void open.push(response), 500);
