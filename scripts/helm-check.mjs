@@ -29,6 +29,7 @@ async function checkChart(helm, kubeconform) {
     ...refused.map((values) => isRefused(helm, values)),
     ...restartProblems(helm),
     ...(await estateProblems(helm)),
+    ...(await ruleProblems(helm)),
     ...(kubeconform === undefined ? [] : strictProblems(helm, kubeconform, accepted)),
   ].filter((problem) => problem !== undefined);
   if (accepted.length === 0) problems.push('helm/rollcall/ci has no values to check the chart with');
@@ -110,6 +111,26 @@ function restartProblems(helm) {
     if (checksumWith('--set', `config.${change}`) === before)
       problems.push(`config.${change} restarts no Pod`);
   return problems;
+}
+
+/** Each metric in a rendered rule is selected by the namespace and the job of the release. @param {string} helm */
+async function ruleProblems(helm) {
+  const { parseAllDocuments } = await import('yaml');
+  const args = ['template', 'rollcall', chart, '--values', join(chart, 'ci', 'full-values.yaml')];
+  const { stdout } = spawnSync(helm, args, { encoding: 'utf8' });
+  const objects = parseAllDocuments(stdout).flatMap((each) => each.toJS() ?? []);
+  const groups = objects.find(({ kind }) => kind === 'PrometheusRule')?.spec.groups ?? [];
+  const texts = groups.flatMap((/** @type {any} */ { rules }) =>
+    rules.map((/** @type {any} */ { expr }) => expr),
+  );
+  const metrics = texts.flatMap(
+    (/** @type {string} */ expr) => expr.match(/\brollcall_\w+(\{[^}]*\})*/g) ?? [],
+  );
+  const own = /^rollcall_\w+\{namespace="default", job="default\/[\w-]+"[^{}]*\}$/;
+  if (metrics.length === 0) return ['full-values.yaml renders no rule'];
+  return metrics
+    .filter((/** @type {string} */ metric) => !own.test(metric))
+    .map((/** @type {string} */ metric) => `a rule asks for ${metric}, which other releases have, too`);
 }
 
 /** What an estate adds reaches what it is meant for, and nothing else. @param {string} helm */

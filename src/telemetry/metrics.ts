@@ -191,6 +191,9 @@ function registerGauges(registry: Registry, board: Board): void {
       return board.configured.map((tenant) => ({ tenant, value: Number(own.has(tenant)) }));
     },
   );
+  gauge('build_info', '1, with the version of Rollcall.', ['version'], () => [
+    { version: board.version, value: 1 },
+  ]);
   gauge(
     'configuration_valid',
     '1 while the configuration on disk can be used; 0: the process goes on with an earlier one.',

@@ -70,6 +70,17 @@ annotations:
 {{- end }}
 {{- end }}
 
+{{/* Selects the metrics of this release among those of others. A PodMonitor names the job after itself. */}}
+{{- define "rollcall.metricSelector" -}}
+{{- if .Values.metrics.prometheusRule.selector -}}
+{{- .Values.metrics.prometheusRule.selector -}}
+{{- else if .Values.metrics.podMonitor.enabled -}}
+namespace={{ .Release.Namespace | quote }}, job="{{ .Release.Namespace }}/{{ include "rollcall.fullname" . }}"
+{{- else -}}
+namespace={{ .Release.Namespace | quote }}
+{{- end -}}
+{{- end }}
+
 {{/* The Secrets whose keys are files, as a JSON list: volume, secret, path. */}}
 {{- define "rollcall.secretFiles" -}}
 {{- $names := .Values.existingSecretFiles -}}

@@ -111,8 +111,8 @@ A Job that runs one verb to its end. Takes a dict: root, component, args, config
 It has no sidecar: with one it would never end.
 */}}
 {{- define "rollcall.jobSpec" -}}
-backoffLimit: 2
-activeDeadlineSeconds: 300
+backoffLimit: {{ .root.Values.jobs.backoffLimit }}
+activeDeadlineSeconds: {{ .root.Values.jobs.activeDeadlineSeconds }}
 # Helm does not remove the Jobs of hooks with the release: a day for their logs, also after an uninstallation.
 ttlSecondsAfterFinished: 86400
 template:
@@ -131,11 +131,7 @@ template:
         args: {{ toJson .args }}
         {{- include "rollcall.env" (dict "root" .root "secret" .secret) | nindent 8 }}
         resources:
-          requests:
-            cpu: 50m
-            memory: 192Mi
-          limits:
-            memory: 512Mi
+          {{- toYaml .root.Values.jobs.resources | nindent 10 }}
         securityContext:
           {{- toYaml .root.Values.securityContext | nindent 10 }}
         {{- include "rollcall.volumeMounts" .root | nindent 8 }}

@@ -4,6 +4,9 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- define "rollcall.validate" -}}
 {{- $problems := list -}}
 {{- $config := .Values.config -}}
+{{- if regexMatch ":[^/]*$" .Values.image.repository -}}
+{{- $problems = append $problems "image.repository ends with a tag: write the tag into image.tag." -}}
+{{- end -}}
 {{- if not $config.tenants -}}
 {{- $problems = append $problems "config.tenants names no tenant: give each an id and its hub (baseUrl, tokenUrl, clientId, clientSecret)." -}}
 {{- end -}}

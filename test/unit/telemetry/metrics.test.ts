@@ -138,6 +138,10 @@ it('metrics of a tenant with all collections are at most 475 series, syncs and f
   expect(series.length).toBeLessThanOrEqual(475);
 });
 
+it('rollcall_build_info names the version', async () => {
+  expect(await boardOf(0).registry.metrics()).toContain('rollcall_build_info{version="1.2.3"} 1');
+});
+
 it('metrics of the process let an idle event loop sleep, and stay out of the shared registry', async () => {
   using sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
   const { registry, board } = boardOf(0);

@@ -47,6 +47,9 @@ async function exported(): Promise<ReadonlyMap<string, readonly string[]>> {
   return labels;
 }
 
+/** Labels that Prometheus adds to each metric, by the target that it scrapes. */
+const OF_TARGET = ['namespace', 'job', 'instance'];
+
 /** The metrics of a query, each with the labels by which it is selected. */
 function selectors(query: string): { name: string; labels: string[] }[] {
   return [...query.matchAll(/\b(rollcall_\w+)(?:\{([^}]*)\})?/g)].map(([, name = '', matchers = '']) => ({
@@ -62,7 +65,9 @@ it('alerts and dashboard ask only for metrics and labels that the program export
   const wrong = asked.flatMap(({ name, labels }) => {
     const has = known.get(name);
     if (has === undefined) return [`${name} is not exported`];
-    return labels.filter((label) => !has.includes(label)).map((label) => `${name} has no label ${label}`);
+    return labels
+      .filter((label) => !has.includes(label) && !OF_TARGET.includes(label))
+      .map((label) => `${name} has no label ${label}`);
   });
   expect(wrong).toEqual([]);
 });
@@ -73,7 +78,7 @@ it('alerts and dashboard group and name by labels that the metrics of the query 
     ...panelQueries.map(({ expr, legendFormat }) => ({ expr, text: legendFormat })),
     ...alerts.map(({ expr, annotations }) => ({ expr, text: annotations.summary })),
   ].flatMap(({ expr, text }) => {
-    const has = new Set(selectors(expr).flatMap(({ name }) => known.get(name) ?? []));
+    const has = new Set(OF_TARGET.concat(selectors(expr).flatMap(({ name }) => known.get(name) ?? [])));
     const grouped = [...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = '']) =>
       list.split(/,\s*/),
     );
@@ -83,6 +88,14 @@ it('alerts and dashboard group and name by labels that the metrics of the query 
     return [...grouped, ...shown].filter((label) => !has.has(label)).map((label) => `${expr}: ${label}`);
   });
   expect(wrong).toEqual([]);
+});
+
+it('each rule that groups or compares series tells installations apart by namespace and job', () => {
+  const lists = alerts.flatMap(({ expr }) =>
+    [...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].map(([, list]) => list),
+  );
+  expect(lists.length).toBeGreaterThan(20);
+  expect(lists.filter((list) => !list?.startsWith('namespace, job'))).toEqual([]);
 });
 
 it('each alert has a test of its own in alerts.test.yaml', () => {
