@@ -118,7 +118,7 @@ async function confirmMissing(
   await sleep(waitMs, signal);
   const collections = some.map(({ collection }) => collection);
   const parameters = { collections, full: true, acceptNew: false, confirm: true };
-  const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters });
+  const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters, isContinued: true });
   return outcomes.map((first) => {
     const last = confirmed.find(({ collection }) => collection === first.collection);
     return last === undefined ? first : withConfirming(first, last);
