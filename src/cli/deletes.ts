@@ -230,6 +230,10 @@ function showWhatToDo(output: Output, tenantId: string, parted: Parted): void {
     const reason = needsReason ? ' --reason "<text>"' : '';
     output.line(`  ${arrow} rollcall deletes approve ${digest} --tenant ${tenantId}${reason}`);
   }
+  if (parted.parts.length > 1)
+    output.line(
+      `  One command can approve several parts: rollcall deletes approve <digest> <digest> … --tenant ${tenantId}`,
+    );
   output.line(
     '  If they are not gone, correct the cause at the hub, and wait: the next complete full sync that finds them ends the hold by itself.',
   );

@@ -99,6 +99,7 @@ async function confirmMissing(
   const toConfirm = outcomes.filter(({ confirmAtMs }) => confirmAtMs !== null);
   if (toConfirm.length === 0) return outcomes;
   const rows = toConfirm.reduce((sum, { missing }) => sum + missing, 0);
+  const rowsOnHold = toConfirm.reduce((sum, each) => sum + each.rowsOnHold, 0);
   const names = toConfirm.map(({ collection }) => collection);
   // The confirming syncs may end the hold that puts off the removals of other collections.
   const some = outcomes.filter(
@@ -107,7 +108,7 @@ async function confirmMissing(
   const waitMs = Math.max(0, ...toConfirm.map(({ confirmAtMs }) => (confirmAtMs ?? 0) - Date.now()));
   const found =
     rows > 0
-      ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time`
+      ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time${rowsOnHold > 0 ? `, and ${countOf(rowsOnHold, 'row')} on hold` : ''}`
       : toConfirm.some(({ short }) => short !== null)
         ? `fewer rows of ${names.join(', ')} came than the hub counts`
         : `the hub did not answer for all of ${names.join(', ')}`;
@@ -118,7 +119,7 @@ async function confirmMissing(
   await sleep(waitMs, signal);
   const collections = some.map(({ collection }) => collection);
   const parameters = { collections, full: true, acceptNew: false, confirm: true };
-  const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters });
+  const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters, isContinued: true });
   return outcomes.map((first) => {
     const last = confirmed.find(({ collection }) => collection === first.collection);
     return last === undefined ? first : withConfirming(first, last);

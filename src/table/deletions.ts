@@ -1,3 +1,4 @@
+import { MISSES_NEEDED } from '../core/deletions/evidence.ts';
 import {
   decideMissing,
   ofLog,
@@ -190,6 +191,8 @@ export class Deletions {
     const isRenamed = await this.#dropSeen(transactionId);
     const settledBy = this.#namedBy(transactionId, endedSync, isRenamed) ?? '';
     const deletions = this.#state && { ...this.#state, settledBy };
+    if (this.#rowsOnHold > 0 && deletions?.onHoldSinceMs == null)
+      this.#rowsOnHold = Math.min(this.#rowsOnHold, this.#confirmedNow());
     return { deletions, rowsOnHold: this.#rowsOnHold, decisions: this.#decisions.splice(0) };
   }
 
@@ -204,6 +207,12 @@ export class Deletions {
     if (isRenamed) return transactionId;
     // The remembered rows stay as they are, those of the last sync that settled any.
     return this.#logged?.settledBy;
+  }
+
+  /** How many rows of the list wait only for the holds of other collections: those that a later sync has seen do not wait. */
+  #confirmedNow(): number {
+    const list = this.#next ?? this.#missing;
+    return [...(list?.keys.values() ?? [])].filter(({ times }) => times >= MISSES_NEEDED).length;
   }
 
   /** The log has committed what {@link beforeCommit} returned. */

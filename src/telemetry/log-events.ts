@@ -63,7 +63,8 @@ export function createEventLog(
       logRecovery(own, recovered.get(tenant) ?? []);
       recovered.delete(tenant);
     }
-    logEvent(own, event, isNews);
+    if (event.type === 'deletion') logDeletion(own, tenant, event.event);
+    else logEvent(own, event, isNews);
     // The end of a failure of the whole hub is one line for all collections.
     if (isNews && 'collection' in event && isFailure(event)) failing.add(`${tenant}/${event.collection}`);
     if (event.type !== 'sync-ended') return;
@@ -145,9 +146,6 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
         'the hub does not offer this collection; the others continue',
       );
       return;
-    case 'deletion':
-      logDeletion(logger, event.event);
-      return;
     case 'hub':
       logHub(logger, event.event, isNews);
       return;
@@ -193,10 +191,15 @@ function logSyncEnd(logger: Logger, event: SyncEnded, isNews: boolean): void {
 }
 
 /** Only the record of the decision says who decided and why, because this may name a person. */
-function logDeletion(logger: Logger, event: DeletionEvent): void {
+function logDeletion(logger: Logger, tenant: string, event: DeletionEvent): void {
   const nobody = { by: undefined, from: undefined, reason: undefined };
   const isGoodOrUsual = event.kind === 'healed' || event.kind === 'missing';
-  logger[isGoodOrUsual ? 'info' : 'warn']({ ...event, ...nobody }, DELETION_WORDS[event.kind]);
+  const todo = event.kind === 'hold' ? { error: { remedy: holdRemedy(tenant) } } : {};
+  logger[isGoodOrUsual ? 'info' : 'warn']({ ...event, ...nobody, ...todo }, DELETION_WORDS[event.kind]);
+}
+
+function holdRemedy(tenant: string): string {
+  return `Run "rollcall deletes list --tenant ${tenant}": it lists the missing rows, and prints the command that approves each part that is really gone. The hold ends by itself when a full sync finds all of them.`;
 }
 
 function logCompared(logger: Logger, isNews: boolean, mismatch: RollcallError | null): void {

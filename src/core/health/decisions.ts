@@ -57,7 +57,7 @@ export function decisionsOf(
     {
       code: 'ROWS_ON_HOLD',
       collections: onHold,
-      what: `${countOf(count, 'row')} ${count === 1 ? 'is' : 'are'} on hold in ${named(onHold)}`,
+      what: rowsOnHold(count, onHold),
       since: oldest(collections, (progress) => progress?.deletions?.onHoldSinceMs ?? null),
       question:
         foreign.length > 0
@@ -74,6 +74,11 @@ export function decisionsOf(
     },
   ];
   return decisions.filter(({ collections }) => collections.length > 0);
+}
+
+/** `136 rows are on hold in users` */
+export function rowsOnHold(count: number, collections: readonly string[]): string {
+  return `${countOf(count, 'row')} ${count === 1 ? 'is' : 'are'} on hold in ${named(collections)}`;
 }
 
 /** ISO 8601. */

@@ -1,7 +1,7 @@
 import { countOf, forHow } from '../words.ts';
 import type { DecisionRecord } from '../../model/progress.ts';
 import type { CollectionStatus } from './collection-status.ts';
-import { named } from './decisions.ts';
+import { named, rowsOnHold } from './decisions.ts';
 import type { HealthPart, NotReady } from './tenant-facts.ts';
 import type { TenantStatus } from './tenant-status.ts';
 
@@ -177,8 +177,7 @@ export class NoticeBook {
       const of = told === null ? undefined : nowOf(told);
       if (told === null || of === undefined) this.#known.delete(id);
       else if (of.isStarting) known.lastMs = nowMs;
-      else if (nowMs - lastMs >= this.#afterMs)
-        return [{ ...told, status: 'over', how: howOver(told.code, of, known) }];
+      else if (nowMs - lastMs >= this.#afterMs) return [{ ...overOf(told, of, known), status: 'over' }];
       return [];
     });
     return [...begun, ...over];
@@ -203,21 +202,30 @@ function isLarger(now: Notice, told: Notice): boolean {
   return hasMoreRows || now.collections.some((each) => !told.collections.includes(each));
 }
 
-function howOver(code: string, { decision, ended }: TenantNow, known: Known): string | null {
-  if (code === 'ROWS_ON_HOLD') return howHoldsEnded(ended, known.endedBefore);
+/** What the receiver was told last, with how it ended. */
+function overOf(told: Notice, { decision, ended }: TenantNow, known: Known): Notice {
+  const { code } = told;
+  if (code === 'ROWS_ON_HOLD') return holdsOver(told, ended, known.endedBefore);
   const { kind = '', atMs = 0 } = decision ?? {};
   const decided = atMs >= known.firstMs ? ENDINGS[`${code} ${kind}`] : undefined;
-  return decided ?? ENDINGS[code] ?? null;
+  return { ...told, how: decided ?? ENDINGS[code] ?? null };
 }
 
-/** `136 rows removed, as a person approved, and 4,212 rows back`; null: nothing is known of them. */
-function howHoldsEnded(now: EndOfHolds, before: EndOfHolds): string | null {
+/**
+ * `136 rows removed, as a person approved, and 4,212 rows back`, and the sum of both in place of the number that was told
+ * last: since then, holds may have grown, and others have ended.
+ */
+function holdsOver(told: Notice, now: EndOfHolds, before: EndOfHolds): Notice {
   const [removed, back] = [now.removed - before.removed, now.back - before.back];
+  const rows = removed + back;
+  // Nothing is known of how it ended.
+  if (rows === 0) return told;
   const said = [
     ...(removed > 0 ? [`${countOf(removed, 'row')} removed, as a person approved`] : []),
     ...(back > 0 ? [`${countOf(back, 'row')} back`] : []),
   ];
-  return said.length === 0 ? null : said.join(', and ');
+  const what = rowsOnHold(rows, told.collections);
+  return { ...told, what, rows, how: said.join(', and ') };
 }
 
 const MOST_LINES = 10;

@@ -52,3 +52,23 @@ it('without Redis, a command does not take over a tenant that a process on the s
   expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be asked: nothing was done')]);
   expect((await owner.stop()).stdout).not.toContain('OWNERSHIP_LOST');
 });
+
+it('without Redis, a command that a new process ends says so, and that what it published stays', async () => {
+  await using tenant = await startTestTenant();
+  const config = tenant.configWith({
+    inMemory: true,
+    collections: ['users'],
+    hubSettings: { pageSize: 5 },
+  });
+  tenant.hub.faults.set('latency=1000@users');
+  const command = startRollcall(config, 'pull', '--full');
+  await vi.waitFor(() =>
+    expect(tenant.hub.requests.all().some(({ target }) => target === 'users')).toBe(true),
+  );
+  await using owner = startProcess(config, 'run');
+  await owner.says('"mirroring"');
+  tenant.hub.faults.clear();
+  const { code, stderr } = await command.ended;
+  expect([code, stderr]).toEqual([1, expect.stringContaining('what it had published before stays')]);
+  expect((await owner.stop()).stdout).not.toContain('OWNERSHIP_LOST');
+});

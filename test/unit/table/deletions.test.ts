@@ -70,3 +70,13 @@ it('a list of missing rows that Redis lost stays void when a backup brings it ba
   await memory.setMissing('users', remembered);
   expect((await open(memory, 'tx-2')).missing).toBeNull();
 });
+
+it('rows that wait for the hold of another collection are counted as on hold only until they are back', async () => {
+  const memory = createMemoryStore().tenant('north').deletions;
+  const twice = new Map(['a', 'b', 'c'].map((key) => [key, { sinceMs: 1, times: 2 }]));
+  await memory.setMissing('users', { ...remembered, keys: twice });
+  const deletions = await Deletions.open(memory, 'users', { ...naming('full-1'), rowsOnHold: 3 });
+  expect(await deletions.beforeCommit('tx-2', null)).toMatchObject({ rowsOnHold: 3 });
+  deletions.noteSeen(['a', 'b']);
+  expect(await deletions.beforeCommit('tx-3', null)).toMatchObject({ rowsOnHold: 1 });
+});

@@ -135,6 +135,12 @@ it('rows that are missing for the first time, and rows that are back, are logged
   ]);
 });
 
+it('the line that says that a hold begins names the command that lists the missing rows', () => {
+  const hold = { kind: 'hold', collection: 'users', atMs: 0, rows: 60, why: 'too many' } as const;
+  const remedy = expect.stringContaining('rollcall deletes list --tenant north') as string;
+  expect(logged({ type: 'deletion', event: hold })).toMatchObject([{ level: 'warn', error: { remedy } }]);
+});
+
 it('the log says once that syncs of a collection succeed again, unless the whole hub was away', () => {
   const failed = (code: 'HUB_FORBIDDEN' | 'HUB_UNREACHABLE'): PipelineEvent => {
     const error = new RollcallError(code, 'No', { remedy: 'Ask.' });

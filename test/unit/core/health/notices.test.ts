@@ -93,6 +93,17 @@ it.each([
   expect(told(2)).toEqual([`over ROWS_ON_HOLD: ${how}`]);
 });
 
+it('the end of several holds counts the rows of all, those that healed meanwhile included', () => {
+  const holdOf = (collection: 'users' | 'orgs', rows: number, onHoldSinceMs: number | null) =>
+    caughtUp(collection, onHoldIn(collection, rows, { nowMs, onHoldSinceMs }));
+  told(0, holdOf('users', 38, START_MS), holdOf('orgs', 100, START_MS));
+  told(2);
+  told(1, holdOf('users', 0, null), holdOf('orgs', 110, START_MS));
+  told(0, holdOf('orgs', 0, null));
+  expect(told(2)).toEqual(['over ROWS_ON_HOLD: 148 rows back']);
+  expect(last).toMatchObject({ rows: 148, what: '148 rows are on hold in orgs, users' });
+});
+
 it('a hold gets another notice when it has doubled, but not at each row more', () => {
   told(0, hold(40, START_MS));
   expect(told(2)).toEqual(['begun ROWS_ON_HOLD']);
