@@ -191,7 +191,7 @@ const COLUMNS = [
 ];
 
 const LEGEND =
-  'on hold: rows whose removal needs a decision · rejects: rows that cannot be read ("rollcall tail rejects --to-end" says why) · complete up to: all older changes are published (a new one may wait for as long as incremental syncs overlap, 5 min by default) · in Kafka: rows in the topic now · at last full sync: rows that it found at the hub · derived: made from the collection above';
+  'on hold: rows whose removal needs a decision · rejects: rows that cannot be read ("rollcall tail rejects --to-end" says why) · complete up to: all older changes are published (a new one may wait for as long as incremental syncs overlap, 5 min by default) · in Kafka: rows in the topic now · at last full sync: rows that it found at the hub, or keys of a derived topic · derived: made from the collection above';
 
 /** A derived collection stands below its source. */
 function table({ tenant, collections }, nowMs) {
@@ -228,9 +228,9 @@ function row(each, nowMs) {
     number(each.rejected, trouble?.part === 'rejects' ? 'bad' : 'warn'),
     sync(each, cell, nowMs),
     cell(each.late?.part === 'watermark' ? 'warn' : '', ...ago(each.watermark, nowMs)),
-    // The hub has no rows of a derived collection: its number is what its topic had after the last full sync.
-    cell('', count(isDerived ? each.rowsThen : each.rowsNow)),
-    cell('', isDerived ? '–' : count(each.rowsThen)),
+    // Only full syncs count the keys of a derived collection.
+    cell('', count(each.rowsNow)),
+    cell('', count(each.rowsThen)),
     cell(each.late?.part === 'full' ? 'warn' : '', ...ago(each.lastCompleteFull, nowMs)),
   );
   if (trouble === null) return [shown];
