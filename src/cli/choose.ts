@@ -1,4 +1,5 @@
 import type { Config, TenantConfig } from '../config.ts';
+import { didYouMean } from '../core/did-you-mean.ts';
 import { RollcallError } from '../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 
@@ -57,7 +58,11 @@ const MOST_LISTED = 30;
 export function chooseFrom<T extends string>(what: string, name: string, known: readonly T[]): T {
   const found = known.find((each) => each === name);
   if (found !== undefined) return found;
-  throw new RollcallError('USAGE_INVALID', `There is no ${what} ${JSON.stringify(name)}`, {
-    remedy: `There are: ${known.slice(0, MOST_LISTED).join(', ')}${known.length > MOST_LISTED ? ', …' : '.'}`,
-  });
+  throw new RollcallError(
+    'USAGE_INVALID',
+    `There is no ${what} ${JSON.stringify(name)}${didYouMean(name, known)}`,
+    {
+      remedy: `There are: ${known.slice(0, MOST_LISTED).join(', ')}${known.length > MOST_LISTED ? ', …' : '.'}`,
+    },
+  );
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { commandsHere } from '../commands-here.ts';
+import { didYouMean } from '../core/did-you-mean.ts';
 import { wrapped } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 
@@ -24,19 +24,22 @@ export function helpCommand(program: Command, withAllVerbs: () => Promise<Comman
       // Somebody may ask about an option of a verb.
       .allowUnknownOption()
       .action(async (words: readonly string[]) => {
-        const asked = words.filter((word) => !word.startsWith('-'));
+        const asked = words.filter((word) => !word.startsWith('-')).map((word) => word.toLowerCase());
         const [topic, [first, second]] = [asked.join(' '), asked];
+        const print = (text: string): void => program.configureOutput().writeOut?.(text);
         const verb = first === undefined ? program : program.commands.find((each) => each.name() === first);
-        // A checkout also has the verb `hub`, which explains itself.
-        if (verb !== undefined && partOf(topic) === undefined) {
-          const subcommand = verb.commands.find((each) => each.name() === second);
-          return (subcommand ?? verb).outputHelp();
-        }
-        const verbs = exactlyOn(topic) === undefined ? (await withAllVerbs()).commands : [];
+        const subcommand = verb?.commands.find((each) => each.name() === second);
+        // Only the name of a subcommand needs the code of all verbs.
+        const hasAll = verb === undefined && /^[a-z]+$/.test(topic);
+        const verbs = hasAll ? (await withAllVerbs()).commands : [];
         const subcommands = verbs.flatMap((each) => each.commands.filter((some) => some.name() === topic));
-        for (const each of subcommands) each.outputHelp();
-        if (subcommands.length > 0) return;
-        process.stdout.write(forTerminal(helpOn(topic), process.stdout.columns ?? 100));
+        const commands = verb === undefined ? subcommands : [subcommand ?? verb];
+        for (const each of commands) each.outputHelp();
+        if (commands.length > 0) print(othersLine(exactlyOn(topic)));
+        else {
+          const names = program.commands.map((each) => each.name());
+          print(forTerminal(pageOn(topic, names), process.stdout.columns ?? 100));
+        }
       })
   );
 }
@@ -74,41 +77,75 @@ function withoutTables(page: string, columns: number): string {
   return shown.join('\n');
 }
 
+/** Pages for users and operators come first, and those for who changes Rollcall last: of two headings, the first counts. */
+const FIRST_PAGES = ['contract', 'consuming', 'operations', 'decide'];
+const LAST_PAGES = ['architecture', 'design', 'invariants'];
+
 function pages(): string[] {
-  return readdirSync(DOCS).flatMap((name) => (name.endsWith('.md') ? [name.slice(0, -'.md'.length)] : []));
+  const all = readdirSync(DOCS).flatMap((name) =>
+    name.endsWith('.md') ? [name.slice(0, -'.md'.length)] : [],
+  );
+  const others = all.filter((name) => !FIRST_PAGES.includes(name) && !LAST_PAGES.includes(name));
+  return [...FIRST_PAGES, ...others, ...LAST_PAGES];
 }
 
-/** {@link pageOn}, with commands as they are typed on this machine. */
-export function helpOn(topic: string): string {
-  return commandsHere(pageOn(topic));
+/** A place in the documentation, and what `rollcall help` prints for its address. */
+interface Place {
+  readonly address: string;
+  readonly text: string;
 }
 
-/** {@link markdownOn}, with commands in place of links to documents. */
-export function pageOn(topic: string): string {
-  return `${asCommands(markdownOn(topic)).trim()}\n`;
+/** What the documentation says of a topic, with commands in place of links to documents, and where it says more. */
+export function pageOn(topic: string, verbs: readonly string[] = []): string {
+  const [first, ...others] = placesOf(topic, verbs);
+  return `${asCommands(first.text).trim()}\n${othersLine(others)}`;
 }
 
-/**
- * The section of the runbooks on an error or an alert, why a part is not ready, a page or its section, a section whose heading
- * ends so, or an entry of the glossary. Throws `USAGE_INVALID`.
- */
+const MOST_NAMED = 5;
+
+function othersLine(others: readonly Place[]): string {
+  const commands = others.slice(0, MOST_NAMED).map(({ address }) => `rollcall help ${address}`);
+  return commands.length === 0 ? '' : `\nSee also: ${commands.join(', ')}\n`;
+}
+
+/** What a link of the status page shows: why a part is not ready, or {@link placesOf} the topic. Throws `USAGE_INVALID`. */
 export function markdownOn(topic: string): string {
-  const text =
-    exactlyOn(topic) ??
-    sectionIn(pages(), topic, '.*\\W') ??
-    itemIn(read('glossary'), `**${topic.toLowerCase()}**`);
-  if (text !== undefined) return text;
-  throw new RollcallError('USAGE_INVALID', `There is no help on ${topic}`, {
+  return partOf(topic.toLowerCase()) ?? placesOf(topic)[0].text;
+}
+
+/** All places on a topic, or else those whose heading ends with it. `verbs`: what else could be meant. Throws `USAGE_INVALID`. */
+function placesOf(topic: string, verbs: readonly string[] = []): readonly [Place, ...Place[]] {
+  const exact = exactlyOn(topic.toLowerCase());
+  const [first, ...others] = exact.length > 0 ? exact : sectionsIn(pages(), topic, '.*\\W');
+  if (first !== undefined) return [first, ...others];
+  const words = (read('glossary') ?? '').matchAll(/\*\*([^*]+)\*\*/g);
+  const known = [...verbs, ...pages(), ...Array.from(words, ([, word = '']) => word)];
+  throw new RollcallError('USAGE_INVALID', `There is no help on ${topic}${didYouMean(topic, known)}`, {
     remedy: `"rollcall --help" lists the verbs. The pages are ${pages().join(', ')}.`,
   });
 }
 
-function exactlyOn(name: string): string | undefined {
-  // The one kind of decision that is no error.
-  const topic = name === 'ROWS_ON_HOLD' ? 'decide' : name;
+/**
+ * In this order: the word in the glossary, the section of the runbooks, why the part is not ready, the page, and the sections with
+ * this heading. `topic` is in small letters.
+ */
+function exactlyOn(topic: string): readonly Place[] {
   const [page = '', anchor] = topic.split('#');
-  if (anchor !== undefined) return sectionIn([page], anchor);
-  return sectionOf('runbooks', topic) ?? partOf(topic) ?? read(page) ?? sectionIn(pages(), topic);
+  if (anchor !== undefined) {
+    const text = page === 'glossary' ? wordOf(anchor) : page === 'operations' ? partOf(anchor) : undefined;
+    return text === undefined ? sectionsIn([page], anchor) : [{ address: topic, text }];
+  }
+  const whole = topic.replace(/\.md$/, '');
+  const found = [
+    [`glossary#${topic}`, wordOf(topic)],
+    [`runbooks#${topic}`, sectionOf('runbooks', topic)],
+    [`operations#${topic}`, partOf(topic)],
+    // The one kind of decision that is no error.
+    [`${whole}.md`, read(topic === 'rows_on_hold' ? 'decide' : whole)],
+  ] as const;
+  const places = found.flatMap(([address, text]) => (text === undefined ? [] : [{ address, text }]));
+  const known = new Set<string>(places.map(({ address }) => address));
+  return [...places, ...sectionsIn(pages(), topic).filter(({ address }) => !known.has(address))];
 }
 
 function read(page: string): string | undefined {
@@ -118,17 +155,26 @@ function read(page: string): string | undefined {
 /** Returns the section of a page whose heading has this anchor in links. `before`: a pattern of what else it may begin with. */
 function sectionOf(page: string, anchor: string, before = ''): string | undefined {
   const sections = read(page)?.split(/^(?=##+ )/m);
-  const title = new RegExp(`^#+ ${before}${anchor.replaceAll(/\W/g, '\\W+')}\\W*\n`, 'i');
+  const title = new RegExp(`^##+ ${before}${anchor.replaceAll(/\W/g, '\\W+')}\\W*\n`, 'i');
   return sections?.find((section) => title.test(section));
 }
 
-/** The first such section of some pages. Its heading names its page, since a heading alone says little. */
-function sectionIn(some: readonly string[], anchor: string, before?: string): string | undefined {
-  const [found] = some.flatMap((page) => {
+/** Such sections of some pages. The heading of each names its page, since a heading alone says little. */
+function sectionsIn(some: readonly string[], anchor: string, before?: string): readonly Place[] {
+  return some.flatMap((page) => {
     const section = sectionOf(page, anchor, before);
-    return section === undefined ? [] : [section.replace('\n', ` (rollcall help ${page})\n`)];
+    if (section === undefined) return [];
+    const title = section.slice(0, section.indexOf('\n')).toLowerCase();
+    const address = `${page}#${title
+      .replaceAll(/[^\w -]/g, '')
+      .trim()
+      .replaceAll(' ', '-')}`;
+    return [{ address, text: section.replace('\n', ` (rollcall help ${page})\n`) }];
   });
-  return found;
+}
+
+function wordOf(name: string): string | undefined {
+  return itemIn(read('glossary'), `**${name}**`);
 }
 
 /** Returns the paragraph on why a part of a tenant is not ready. */

@@ -61,7 +61,8 @@ export async function runProcess(verbs: Verbs): Promise<void> {
 export async function runProgram(argv: readonly string[], verbs: Verbs, host: Host): Promise<number> {
   host.exitCode = EXIT.ok;
   try {
-    const wanted = verbIn(argv);
+    // "help Verify" is the same as "help verify".
+    const wanted = verbIn(argv)?.toLowerCase();
     const program = await createProgram(verbs, host, (name) => name === wanted);
     await hearSignals();
     await program.parseAsync(argv, { from: 'user' });
@@ -124,6 +125,7 @@ function teachOnMistakes(command: Command, name: string, host: Host): void {
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (sub) => sub.name() })
     .configureOutput({
       writeOut: (text) => host.stdout.write(commandsHere(text)),
+      writeErr: (text) => host.stderr.write(commandsHere(text)),
       outputError: (text) => {
         host.stderr.write(commandsHere(`✗ ${text.replace(/^error: /, '').trim()}\n→ ${name} --help\n`));
       },

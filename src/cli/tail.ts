@@ -26,7 +26,8 @@ interface TailFlags extends Scope {
   readonly values: boolean;
 }
 
-const TOPICS: readonly TopicSuffix[] = [...COLLECTIONS, ...OWN_TOPICS, STATE_TOPIC];
+/** The topics for consumers. */
+const TOPICS: readonly TopicSuffix[] = [...COLLECTIONS, ...OWN_TOPICS];
 
 /** What a receipt is about. */
 const SCOPE =
@@ -75,7 +76,9 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
       remedy: `Name at least one of: ${TOPICS.join(', ')}.`,
     });
   const suffixes = new Set(
-    args.length === 0 ? TOPICS : args.map((name) => chooseFrom('topic', name, TOPICS)),
+    args.length === 0
+      ? [...TOPICS, STATE_TOPIC]
+      : args.map((name) => (name === STATE_TOPIC ? name : chooseFrom('topic', name, TOPICS))),
   );
   const tenants = chooseTenants(config, flags.tenant).map(({ id }) => id);
   const names = tenants.flatMap((tenantId) =>

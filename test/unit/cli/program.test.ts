@@ -94,6 +94,23 @@ it.each([
   expect([code, usages]).toEqual([0, commands]);
 });
 
+it('help prints a verb in any case of its letters, and names the other places on the word', async () => {
+  const { code, stdout } = await run(['help', 'Plan'], {}, undefined, ALL_VERBS);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^Usage: [^]*\nSee also: \S+ help glossary#plan\n$/);
+});
+
+it.each([[[]], [['deletes']]])(
+  'without a verb or its subcommand, the usage names the command that works here: %j',
+  async (args) => {
+    vi.stubEnv('ROLLCALL_COMMAND', '');
+    const { code, stdout, stderr } = await run(args, {}, undefined, ALL_VERBS);
+    const path = `./${relative(process.cwd(), join(CHECKOUT, 'rollcall'))}`;
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr.split('\n')[0]).toContain(`Usage: ${[path, ...args].join(' ')} [options]`);
+  },
+);
+
 it.each([
   [['rad'], /unknown command 'rad'[^]*read[^]*→ rollcall --help/],
   [['read', '--bogus'], /unknown option '--bogus'[^]*→ rollcall read --help/],
@@ -194,4 +211,9 @@ it.each([
 ])('a command that names %s is refused with the names that exist', (_, attempt, known) => {
   const remedy = expect.stringContaining(known) as string;
   expect(attempt).toThrow(expect.objectContaining({ code: 'USAGE_INVALID', remedy }) as Error);
+});
+
+it('a command that names an unknown collection or tenant asks whether the nearest name was meant', () => {
+  expect(() => choose(config, { collection: ['lineitems'] })).toThrow('; did you mean line-items?');
+  expect(() => chooseTenants(config, 'nroth')).toThrow('; did you mean north?');
 });

@@ -74,7 +74,7 @@ const JAVA = 'examples/java/src/main/java/rollcall/react';
 it.each([
   ['ts', ['examples/consumer/consumer.ts', 'examples/absent-now/absent-now.ts']],
   ['java', [`${JAVA}/ReactOnce.java`, `${JAVA}/Reactions.java`]],
-  ['python', ['rollcall_topics', 'react_once', 'absent_now'].map((name) => `examples/python/${name}.py`)],
+  ['python', ['consumer', 'absent_now'].map((name) => `examples/python/${name}.py`)],
 ])('docs/consuming.md shows lines of the examples in %s as they are, in order', (language, examples) => {
   const blocks = read('docs/consuming.md').matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'));
   const shown = Array.from(blocks, ([, block = '']) => block)
@@ -129,7 +129,6 @@ it('help finds a section by its heading alone, and its first line names the sect
     ['operations#rights', 'Rights (rollcall help operations)'],
     ['proxies', 'Proxies (rollcall help estates)'],
     ['decide', 'Decide: Rollcall waits for a person'],
-    ['hold', 'Rows on hold (rollcall help decide)'],
     ['rows on hold', 'Rows on hold (rollcall help decide)'],
   ] as const)
     expect(forTerminal(pageOn(topic), 80).split('\n').slice(0, 2)).toEqual([
@@ -140,8 +139,26 @@ it('help finds a section by its heading alone, and its first line names the sect
 
 it('help prints what a word means that is the heading of no section', () => {
   expect(pageOn('guard')).toMatch(/^- \*\*guard\*\*: /);
-  expect(() => pageOn('gruad')).toThrow('There is no help on gruad');
+  expect(() => pageOn('gruad')).toThrow('There is no help on gruad; did you mean guard?');
 });
+
+it.each([
+  ['watermark', /^- \*\*watermark\*\*: /, 'operations#watermark'],
+  ['Owner', /^- \*\*owner\*\*: /, 'operations#owner'],
+  ['kafka', /^- `kafka`: /, 'glossary#kafka'],
+  ['index', /^- \*\*index\*\*: /, null],
+  ['Headers', /^## Headers \(rollcall help contract\)/, 'architecture#headers'],
+  ['hub_timeout', /^### HUB_TIMEOUT\n/, null],
+])(
+  'help on %s shows the likeliest of all places, and names the command of each other',
+  (topic, first, other) => {
+    const page = pageOn(topic);
+    expect(page).toMatch(first);
+    const others = /\nSee also: rollcall help (\S+)\n$/.exec(page)?.[1] ?? null;
+    expect(others).toBe(other);
+    if (other !== null) expect(pageOn(other)).not.toMatch(first);
+  },
+);
 
 it.each(['architecture', 'consuming'])('help prints code of the page %s but no diagram', (page) => {
   expect(pageOn(page)).toContain('```mermaid');
