@@ -130,6 +130,7 @@ async function planSync(
   const { outcome, why, remedy, seen, rejectReasons, rowsOnHold, missing, nameless } = planned;
   const waiting = keepsKeys ? await state.deletions.missing(source) : null;
   const keys = [...(waiting?.keys.keys() ?? [])];
+  const whyOnHold = rowsOnHold > 0 ? (runner.progress?.deletions?.why ?? null) : null;
   return {
     outcome,
     why,
@@ -138,9 +139,10 @@ async function planSync(
     unchanged: result?.stats.rowsUnchanged ?? 0,
     rejectReasons,
     rowsOnHold,
-    missing,
+    // All missing rows of a collection on hold are rows on hold, also those that are missing for the first time.
+    missing: whyOnHold === null ? missing : 0,
     nameless,
-    whyOnHold: rowsOnHold > 0 ? (runner.progress?.deletions?.why ?? null) : null,
+    whyOnHold,
     missed: rowsOnHold > 0 ? { 'on-hold': keys, missing: [] } : { 'on-hold': [], missing: keys },
   };
 }
