@@ -27,7 +27,7 @@ export function command(): Command {
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', wholeNumber, 8090)
     .option('--students <number>', 'size of the district', wholeNumber, size.students)
-    .option('--seed <number>', 'the district depends on the seed alone', wholeNumber, 1)
+    .option('--seed <number>', 'the same seed, size and date give the same district', wholeNumber, 1)
     .option('--results-per-student-year <number>', 'of each student', wholeNumber, size.resultsPerStudentYear)
     .option(
       '--absences-per-student-year <number>',
