@@ -16,8 +16,12 @@ function waitsAfter({ code, status }: HubError): Backoff {
   return status === 400 || status === 401 || status === 403 ? REFUSED_WITHOUT_CODE : IN_TROUBLE;
 }
 
+const ASKS_AGAIN = 'A corrected secret is tried at once, this one not before';
+
 interface Failure {
   readonly error: HubError;
+  /** The credentials that the endpoint refused, as a digest; null: the endpoint failed for another reason. */
+  readonly refused: string | null;
   /** The wait by the number of failures in a row. */
   readonly waitMs: number;
   /** `waitMs`, or the endpoint's `Retry-After` if that is longer. */
@@ -28,8 +32,9 @@ interface Failure {
 /** Returns the failure's error with the remaining wait as `retryAfterMs`. */
 function withWait(failure: Failure, retryAfterMs: number): HubError {
   const { code, message, remedy, retryable, status, cause } = failure.error;
+  const askedAgain = ` ${ASKS_AGAIN} ${new Date(failure.untilMs).toISOString()}.`;
   return new HubError(code, message, {
-    remedy,
+    remedy: code === 'HUB_TOKEN_REFUSED' ? remedy + askedAgain : remedy,
     retryable: retryable && failure.waitMs <= PATIENCE_MS,
     retryAfterMs,
     status: status ?? undefined,
@@ -39,7 +44,7 @@ function withWait(failure: Failure, retryAfterMs: number): HubError {
 
 /**
  * Spaces out requests to the token endpoint after failures: the wait grows with the failures in a row, is at least the
- * endpoint's `Retry-After`, and applies to all callers.
+ * endpoint's `Retry-After`, and applies to all callers. After a refusal, it applies to the refused credentials alone.
  */
 export class TokenGate {
   readonly #now: () => number;
@@ -49,22 +54,25 @@ export class TokenGate {
     this.#now = now;
   }
 
-  /** Throws the last failure, with the remaining wait, while the gate is shut. */
-  requireOpen(): void {
+  /** Throws the last failure, with the remaining wait, while the gate is shut. `credentials`: a digest of those in use. */
+  requireOpen(credentials: string): void {
     const failure = this.#failure;
     if (failure === null) return;
+    if (failure.refused !== null && failure.refused !== credentials) return this.open();
     const remainingMs = failure.untilMs - this.#now();
     // More than the full wait remains only if the clock was set back.
     if (remainingMs > 0 && remainingMs <= failure.gateMs) throw withWait(failure, remainingMs);
   }
 
-  /** Shuts the gate after a failure of the endpoint; returns the failure with the wait. */
-  shut(error: HubError): HubError {
-    const { firstMs, longestMs } = waitsAfter(error);
+  /** Shuts the gate after a failure of the endpoint; returns the failure with the wait. `credentials`: a digest of those sent. */
+  shut(error: HubError, credentials: string): HubError {
+    const backoff = waitsAfter(error);
+    const { firstMs, longestMs } = backoff;
     const waitMs = Math.min(longestMs, Math.max(firstMs, 2 * (this.#failure?.waitMs ?? 0)));
     const askedMs = Math.min(DEFAULT_RETRY_POLICY.retryAfterCapMs, error.retryAfterMs ?? 0);
     const gateMs = Math.max(waitMs, askedMs);
-    this.#failure = { error, waitMs, gateMs, untilMs: this.#now() + gateMs };
+    const refused = backoff === IN_TROUBLE ? null : credentials;
+    this.#failure = { error, refused, waitMs, gateMs, untilMs: this.#now() + gateMs };
     return withWait(this.#failure, gateMs);
   }
 

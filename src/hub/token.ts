@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { abortable } from '../abortable.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { HttpClient } from './http.ts';
@@ -66,6 +67,11 @@ function requestOf(settings: TokenSettings): { headers: Record<string, string>; 
   return { headers, body: form.toString() };
 }
 
+/** Tells one secret from another without keeping either. */
+function digestOf({ clientSecret }: TokenSettings): string {
+  return createHash('sha256').update(clientSecret.reveal()).digest('base64');
+}
+
 /** Turns a network failure of the token endpoint into `HUB_TOKEN_UNAVAILABLE`. */
 function asTokenError(error: unknown, of: TokenTools['of']): unknown {
   if (!(error instanceof HubError) || error.code.startsWith('HUB_TOKEN')) return error;
@@ -123,6 +129,7 @@ export function createTokenSource(settings: TokenSettings, { of, http, now, onEv
 
   async function obtainOrExplain(): Promise<Token> {
     const startedAtMs = now();
+    const credentials = digestOf(settings);
     try {
       return await obtain();
     } catch (cause) {
@@ -130,7 +137,7 @@ export function createTokenSource(settings: TokenSettings, { of, http, now, onEv
       if (error instanceof HubError) {
         const { code, status } = error;
         onEvent({ type: 'request-failed', target: 'token', code, status, durationMs: now() - startedAtMs });
-        throw gate.shut(error);
+        throw gate.shut(error, credentials);
       }
       throw error;
     } finally {
@@ -143,7 +150,7 @@ export function createTokenSource(settings: TokenSettings, { of, http, now, onEv
     async get(signal: AbortSignal): Promise<Token> {
       signal.throwIfAborted();
       if (cached !== null && now() < cached.usableUntilMs) return cached.token;
-      gate.requireOpen();
+      gate.requireOpen(digestOf(settings));
       pending ??= obtainOrExplain();
       return abortable(pending, signal);
     },

@@ -63,6 +63,9 @@ export class SyncRequests {
   }
 }
 
+/** While the token endpoint refuses the client, a sync finds out at least this often whether its secret has been corrected. */
+const LONGEST_REFUSED_MS = 15_000;
+
 export type RunOptions = SyncOptions & {
   readonly signal: AbortSignal;
   /** For a full sync that waits for its turn among the full syncs of other tenants: ends the wait. Its reason becomes the error. */
@@ -214,10 +217,18 @@ export class Syncs {
       }
       return;
     }
-    const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
-    const retryInMs = isOfOneCollection(error) ? this.#timetable.postpone(sync.mode, askedMs) : null;
+    const retryInMs = isOfOneCollection(error) ? this.#postpone(sync.mode, error) : null;
     const { progress } = writer;
     tenant.emit({ type: 'sync-failed', collection, error, ...sync, retryInMs, progress });
+  }
+
+  #postpone(mode: SyncMode, error: unknown): number {
+    if (!(error instanceof HubError)) return this.#timetable.postpone(mode);
+    // The gate of the token endpoint (hub/token-gate.ts) lets corrected credentials through at once, and no others. A sync
+    // that it stops costs no request.
+    if (error.code.startsWith('HUB_TOKEN') && !error.retryable)
+      return this.#timetable.postpone(mode, 0, LONGEST_REFUSED_MS);
+    return this.#timetable.postpone(mode, error.retryAfterMs ?? 0);
   }
 }
 

@@ -8,7 +8,7 @@ import type { ReplacedSync, SyncResult } from '../sync/sync-result.ts';
 import { jitteredPauseMs } from '../backoff.ts';
 
 const LONGEST_RETRY_MS = 300_000;
-/** As long as a refused client waits before it asks for a token again (hub/token.ts). */
+/** A hub or a token endpoint that asks for a longer wait is asked again after this time. */
 const LONGEST_ASKED_MS = 600_000;
 const SHORTEST_RETRY_MS = 1_000;
 
@@ -97,13 +97,14 @@ export class SyncTimetable {
   /**
    * Notes one more failure in a row. Returns for how many ms such a sync is not tried again. `askedMs`: for how long
    * the hub, its token endpoint or an open circuit lets nothing through. A sync before that would only fail again.
+   * `longestMs` limits the pauses that grow with the failures.
    */
-  postpone(mode: SyncMode, askedMs = 0): number {
+  postpone(mode: SyncMode, askedMs = 0, longestMs = LONGEST_RETRY_MS): number {
     const { incrementalEveryMs } = this.#own.settings;
     const { now, random } = this.#own.tenant.runtime;
     this.#failures[mode] += 1;
     const firstMs = Math.max(SHORTEST_RETRY_MS, Math.min(incrementalEveryMs, 15_000));
-    const backoff = { firstMs, longestMs: LONGEST_RETRY_MS };
+    const backoff = { firstMs, longestMs };
     const ownMs = jitteredPauseMs(backoff, this.#failures[mode], random);
     const retryInMs = Math.max(SHORTEST_RETRY_MS, ownMs, Math.min(askedMs, LONGEST_ASKED_MS));
     this.postponeUntil(mode, now() + retryInMs);

@@ -240,7 +240,7 @@ it.each([
 ] as const)('the wait for a token endpoint grows to a limit: %s, %i', (code, status, first, longestMs) => {
   const gate = new TokenGate(() => 0);
   const waits = (count: number) =>
-    Array.from({ length: count }, () => gate.shut(failure(status, code)).retryAfterMs);
+    Array.from({ length: count }, () => gate.shut(failure(status, code), 'secret').retryAfterMs);
   expect(waits(3)).toEqual(first);
   expect(waits(20).at(-1)).toBe(longestMs);
   gate.open();
@@ -249,22 +249,50 @@ it.each([
 
 it('a long wait for a failing token endpoint is left to the sync', () => {
   const gate = new TokenGate(() => 0);
-  const failures = Array.from({ length: 8 }, () => gate.shut(failure(401, 'HUB_TOKEN_UNAVAILABLE')));
+  const failures = Array.from({ length: 8 }, () =>
+    gate.shut(failure(401, 'HUB_TOKEN_UNAVAILABLE'), 'secret'),
+  );
   expect(failures.map(({ retryable }) => retryable)).toEqual([...Array(6).fill(true), false, false]);
-  expect(() => gate.requireOpen()).toThrow(expect.objectContaining({ retryable: false }) as Error);
+  expect(() => gate.requireOpen('secret')).toThrow(expect.objectContaining({ retryable: false }) as Error);
 });
 
 it('a Retry-After of a failing token endpoint counts for 5 minutes at most', () => {
   const gate = new TokenGate(() => 0);
   const year = failure(503, 'HUB_TOKEN_UNAVAILABLE', 31_536_000_000);
-  expect(gate.shut(year).retryAfterMs).toBe(300_000);
+  expect(gate.shut(year, 'secret').retryAfterMs).toBe(300_000);
+});
+
+it('a corrected secret is tried at once after a refusal, and not while the token endpoint is in trouble', async () => {
+  const asksAfter = async (tokenScript: Script) => {
+    let secret = 'wrong';
+    const clientSecret = { reveal: () => secret };
+    await using test = await testHub(PAGE, { ...once, now: () => START_MS, clientSecret, tokenScript });
+    const read = () => readAll(test.hub, 'users').catch((error: unknown) => String(error));
+    const asks: number[] = [];
+    for (const next of ['wrong', 'wrong', 'right']) {
+      secret = next;
+      await read();
+      asks.push(test.tokens().length);
+    }
+    return asks;
+  };
+  expect(await asksAfter(inTurn(answer(401, { error: 'invalid_client' }), token('t')))).toEqual([1, 1, 2]);
+  expect(await asksAfter(inTurn(answer(401, 'No'), token('t')))).toEqual([1, 1, 2]);
+  expect(await asksAfter(inTurn(answer(503), token('t')))).toEqual([1, 1, 1]);
+});
+
+it('a refusal says when the same secret is tried again', () => {
+  const gate = new TokenGate(() => START_MS);
+  gate.shut(failure(401, 'HUB_TOKEN_REFUSED'), 'secret');
+  const remedy = 'Look. A corrected secret is tried at once, this one not before 1994-11-06T08:49:15.000Z.';
+  expect(() => gate.requireOpen('secret')).toThrow(expect.objectContaining({ remedy }) as Error);
 });
 
 it('the wait for a failing token endpoint ends when the clock is set back', () => {
   let nowMs = 86_400_000;
   const gate = new TokenGate(() => nowMs);
-  gate.shut(failure(401, 'HUB_TOKEN_UNAVAILABLE'));
-  expect(() => gate.requireOpen()).toThrow('No token');
+  gate.shut(failure(401, 'HUB_TOKEN_UNAVAILABLE'), 'secret');
+  expect(() => gate.requireOpen('secret')).toThrow('No token');
   nowMs = 0;
-  expect(() => gate.requireOpen()).not.toThrow();
+  expect(() => gate.requireOpen('secret')).not.toThrow();
 });

@@ -252,10 +252,21 @@ it.each([
   [15_000, 15_000],
   [31_536_000_000, 600_000],
 ])('a failed sync with a Retry-After of %s ms is repeated in %i ms', async (retryAfterMs, retryInMs) => {
-  const error = new HubError('HUB_TOKEN_REFUSED', 'No token', { remedy: 'Check it.', retryAfterMs });
+  const error = new HubError('HUB_UNAVAILABLE', 'Busy', { remedy: 'Wait.', retryAfterMs });
   const { runner, events } = await failingRunner(error);
   await expect(runner.once('FULL', { signal })).rejects.toBe(error);
   expect(events).toContainEqual(expect.objectContaining({ type: 'sync-failed', retryInMs }));
+});
+
+it('a refused client is tried again within seconds, since its secret may have been corrected', async () => {
+  const refusal = { remedy: 'Check it.', retryable: false, retryAfterMs: 600_000 };
+  const error = new HubError('HUB_TOKEN_REFUSED', 'No token', refusal);
+  const { runner, events } = await failingRunner(error);
+  for (let syncs = 0; syncs < 9; syncs += 1)
+    await expect(runner.once('FULL', { signal })).rejects.toBe(error);
+  const waits = events.flatMap((event) => (event.type === 'sync-failed' ? [event.retryInMs] : []));
+  expect(waits).toHaveLength(9);
+  expect(Math.max(...waits.map((ms) => ms ?? Infinity))).toBeLessThanOrEqual(15_000);
 });
 
 it('requested syncs are taken in their order, and each request ends with the outcome of its sync', async () => {
