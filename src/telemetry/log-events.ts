@@ -54,7 +54,8 @@ export function createEventLog(
 ): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
   const said = new Set<string>();
   const recovered = new Map<string, CaughtUp[]>();
-  const failing = new Set<string>();
+  /** By collection: whether its failure may be one of the whole hub. */
+  const failing = new Map<string, boolean>();
   return (tenant, event, isNews) => {
     const own = logger.child({ tenant });
     if (event.type === 'owned') recovered.set(tenant, []);
@@ -65,8 +66,11 @@ export function createEventLog(
     }
     if (event.type === 'deletion') logDeletion(own, tenant, event.event);
     else logEvent(own, event, isNews);
+    if (isNews && 'collection' in event && isFailure(event))
+      failing.set(`${tenant}/${event.collection}`, isOfWholeHub(event));
     // The end of a failure of the whole hub is one line for all collections.
-    if (isNews && 'collection' in event && isFailure(event)) failing.add(`${tenant}/${event.collection}`);
+    if (isNews && event.type === 'hub' && ANSWERS.has(event.event.type))
+      for (const [key, ofHub] of failing) if (ofHub && key.startsWith(`${tenant}/`)) failing.delete(key);
     if (event.type !== 'sync-ended') return;
     const { collection, stats, unmet = [] } = event;
     if (event.outcome === 'complete' && failing.delete(`${tenant}/${collection}`))
@@ -81,11 +85,17 @@ export function createEventLog(
   };
 }
 
+/** If one of these is news, the whole hub was away. */
+const ANSWERS: ReadonlySet<HubEvent['type']> = new Set(['request-done', 'circuit-closed']);
+
 /** Whether the syncs of one collection fail, or prove nothing. */
 function isFailure(event: PipelineEvent): boolean {
-  if (event.type === 'sync-ended') return event.outcome === 'inconclusive';
-  if (event.type !== 'sync-failed') return false;
-  return !(event.error instanceof RollcallError && OF_WHOLE_HUB.test(event.error.code));
+  return event.type === 'sync-failed' || (event.type === 'sync-ended' && event.outcome === 'inconclusive');
+}
+
+function isOfWholeHub(event: PipelineEvent): boolean {
+  if (event.type !== 'sync-failed' || !(event.error instanceof RollcallError)) return false;
+  return OF_WHOLE_HUB.test(event.error.code);
 }
 
 type CaughtUp = Extract<PipelineEvent, { type: 'caught-up' }>;

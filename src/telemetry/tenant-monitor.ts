@@ -11,6 +11,8 @@ import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
 import { type CollectionMonitor, monitorsOf, reasonOf, type Reason } from './collection-monitor.ts';
 
+/** The hub may fail like this for one collection, and answer for the others. */
+const MAY_BE_OF_ONE = /^HUB_(UNAVAILABLE|TIMEOUT)$/;
 /** A commit that waited for no quota. */
 const FAST_MS = 1_000;
 const THROTTLED: Reason = {
@@ -53,6 +55,8 @@ export class TenantMonitor {
   /** Number of contradictory absences; null where absences are not mirrored. */
   contradictions: number | null = null;
   #hubSkewMs = 0;
+  /** The collection whose requests alone have failed since the hub last answered; null: the whole hub may be away. */
+  #failedAlone: CollectionName | null = null;
 
   constructor(config: TenantConfig, now: () => number) {
     this.tenant = config.id;
@@ -158,7 +162,7 @@ export class TenantMonitor {
   #noteRequest(event: HubEvent, nowMs: number): boolean {
     const isKnown = event.type === 'request-failed' && this.#isFailing(event.target);
     if (!isKnown) this.#apiOf(event).note(event, nowMs);
-    if (event.type === 'circuit-closed') this.report('hub', null);
+    if (event.type === 'circuit-closed') this.#hubAnswers();
     return event.type !== 'request-done' || (event.target !== 'token' && this.#hubAnswers());
   }
 
@@ -178,7 +182,11 @@ export class TenantMonitor {
   #noteHubFailure(error: RollcallError, collection: CollectionName): boolean {
     const isOfHub = OF_WHOLE_HUB.test(error.code);
     const isKnown = isOfHub && error.reaction === 'retry' && this.#reported.has('hub');
-    if (isOfHub && !this.#isFailing(collection)) return this.report('hub', reasonOf(error)) && !isKnown;
+    if (isOfHub && !this.#isFailing(collection)) {
+      const isAlone = !this.#reported.has('hub') || this.#failedAlone === collection;
+      this.#failedAlone = isAlone && MAY_BE_OF_ONE.test(error.code) ? collection : null;
+      return this.report('hub', reasonOf(error)) && !isKnown;
+    }
     this.#noteRefusal(error);
     return this.#isFailureNew(collection) && !isKnown;
   }
@@ -247,11 +255,13 @@ export class TenantMonitor {
     }
   }
 
-  /** Returns whether that ends a failure. */
+  /** Returns whether that ends a failure of the hub, and not of one collection, whose next complete sync ends it. */
   #hubAnswers(): boolean {
     // A session that ends under an earlier configuration may still get answers.
     if (this.isOwner) this.report('start', null);
-    return this.report('hub', null);
+    const ofOne = this.#failedAlone !== null;
+    this.#failedAlone = null;
+    return this.report('hub', null) && !ofOne;
   }
 
   #names(test: (monitor: CollectionMonitor) => boolean): CollectionName[] {

@@ -1,6 +1,7 @@
 import picocolors from 'picocolors';
 import { expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { newSyncStats, noTally } from '../../../src/core/sync-stats.ts';
 import { createEventLog } from '../../../src/telemetry/log-events.ts';
@@ -141,17 +142,36 @@ it('the line that says that a hold begins names the command that lists the missi
   expect(logged({ type: 'deletion', event: hold })).toMatchObject([{ level: 'warn', error: { remedy } }]);
 });
 
-it('the log says once that syncs of a collection succeed again, unless the whole hub was away', () => {
-  const failed = (code: 'HUB_FORBIDDEN' | 'HUB_UNREACHABLE'): PipelineEvent => {
-    const error = new RollcallError(code, 'No', { remedy: 'Ask.' });
-    return { type: 'sync-failed', collection: 'users', mode: 'FULL', error, durationMs: 1, retryInMs: 5 };
+type HubFailure = 'HUB_FORBIDDEN' | 'HUB_UNREACHABLE' | 'HUB_UNAVAILABLE';
+
+it.each<[string, HubFailure, readonly CollectionName[], string]>([
+  ['refuses users', 'HUB_FORBIDDEN', ['users'], 'the syncs of this collection succeed again'],
+  ['fails for users alone', 'HUB_UNAVAILABLE', ['users'], 'the syncs of this collection succeed again'],
+  ['fails for all collections', 'HUB_UNAVAILABLE', ['users', 'orgs'], 'the hub answers again'],
+  ['is unreachable', 'HUB_UNREACHABLE', ['users'], 'the hub answers again'],
+])('after a hub that %s (%s), the log says once what works again', (_, code, collections, end) => {
+  const mirroring = boardOf(0);
+  mirroring.isWell();
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  const log = createEventLog(createLogger({ level: 'info', destination: { write } }));
+  const note = (...events: readonly PipelineEvent[]) => {
+    for (const event of events) log('north', event, mirroring.board.note('north', event));
   };
-  const after = (code: 'HUB_FORBIDDEN' | 'HUB_UNREACHABLE') =>
-    logged(failed(code), syncEnded(), syncEnded()).filter(({ level }) => level === 'info');
-  expect(after('HUB_FORBIDDEN')).toMatchObject([
-    { collection: 'users', msg: 'the syncs of this collection succeed again' },
-  ]);
-  expect(after('HUB_UNREACHABLE')).toEqual([]);
+  const answered = (target: CollectionName): PipelineEvent => {
+    const event = { type: 'request-done', target, status: 200, durationMs: 1, bytes: 2 } as const;
+    return { type: 'hub', event };
+  };
+  for (let outage = 0; outage < 3; outage += 1) {
+    for (const collection of collections) {
+      const error = new RollcallError(code, `No ${collection}`, { remedy: 'Ask.' });
+      note({ type: 'sync-failed', collection, mode: 'FULL', error, durationMs: 1, retryInMs: 5 });
+    }
+    note(answered('orgs'), answered('users'), syncEnded(), syncEnded(), syncEnded({ collection: 'orgs' }));
+  }
+  const said = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
+  const once = [`No ${collections[0]} (${code})`, end];
+  expect(said.map(({ msg }) => msg)).toEqual([...once, ...once, ...once]);
 });
 
 it('published absences are logged at level debug, and those published while open as a warning', () => {
