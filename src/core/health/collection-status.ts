@@ -31,6 +31,8 @@ export interface CollectionStatus extends ShownFacts {
   /** Rows that the hub counted and did not return in the last full sync. */
   readonly rowsShort: number;
   readonly late: NotReady | null;
+  /** Whether changes at the hub are published as soon as the settings promise; null: nothing is published yet. */
+  readonly isFresh: boolean | null;
   /** Its syncs fail, the hub does not return all of its rows, or many cannot be read. */
   readonly trouble: NotReady | null;
 }
@@ -45,6 +47,9 @@ const FULL_GRACE_MS = 3 * 3_600_000;
 const LARGEST_USUAL_OVERLAP_MS = 3_600_000;
 const SYNCS_MISSED = 10;
 const WATERMARK_GRACE_MS = 10 * 60_000;
+
+/** Time that an incremental sync may take before its changes count as not arrived. */
+const SYNC_GRACE_MS = 60_000;
 
 /** The status of a collection, from the facts. */
 export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
@@ -82,6 +87,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     rejected,
     lostSchemas: lostSchemaIds(progress),
     rowsShort: short === null ? 0 : short.total - short.rows,
+    isFresh: progress === null ? null : !isSynced || isFresh(facts, tenant),
     late: isSynced ? (lateness(facts, tenant) ?? (wait && { part: 'removals', ...wait })) : null,
     trouble: isSynced ? troubleOf(facts, tenant, rejected) : null,
   };
@@ -120,10 +126,22 @@ function rowsOnHoldOf({ collection, progress }: CollectionFacts, { collections }
 
 const LATE_REMEDY = 'The log says why the syncs fail; "rollcall pull" reads again at once.';
 
+/** Progress has the hub's time. */
+function hubNowMsOf({ nowMs, hubSkewMs = 0 }: TenantFacts): number {
+  return nowMs + hubSkewMs;
+}
+
+/** By the watermark alone: whatever else is wrong, changes that have arrived have arrived. */
+function isFresh({ progress, hasIncremental, incrementalEveryMs }: CollectionFacts, tenant: TenantFacts) {
+  if (progress === null || !hasIncremental || progress.watermarkMs === null) return true;
+  const usedMs = progress.complete ? progress.startedAtMs - progress.watermarkMs : 0;
+  const overlapMs = Math.max(tenant.incrementalOverlapMs, Math.min(usedMs, LARGEST_USUAL_OVERLAP_MS));
+  return hubNowMsOf(tenant) - progress.watermarkMs <= overlapMs + incrementalEveryMs + SYNC_GRACE_MS;
+}
+
 function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null {
   const { progress, fullSync, hasIncremental } = facts;
-  // Progress has the hub's time.
-  const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
+  const nowMs = hubNowMsOf(tenant);
   if (progress === null || progress.lastCompleteFull === null) return null;
   const dueMs = lastDailyTime(fullSync, nowMs - FULL_GRACE_MS);
   if (progress.lastCompleteFull.startedAtMs < dueMs) {
