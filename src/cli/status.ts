@@ -76,9 +76,11 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
   );
   const isBrief = shown.length > MOST_IN_DETAIL;
   if (wanted.length > 1) output.line(`${summary}\n`);
+  const reported = new Set(wanted.flatMap(({ id }, at) => (heard[at]?.health === undefined ? [] : [id])));
   for (const each of shown) {
+    const isReported = reported.has(each.tenant);
     const collections = isBrief ? [] : flags.wrong ? each.collections.filter(isWrong) : each.collections;
-    show(output, { ...each, collections }, { answer: completeAndFresh(each, nowMs), nowMs });
+    show(output, { ...each, collections }, { answer: completeAndFresh(each, nowMs), isReported, nowMs });
   }
   if (flags.wrong && shown.length === 0) output.line(`${output.colors.green('✓')} nothing is wrong`);
   const notes = [...new Map(heard.flatMap(({ note }) => (note ? [[note.why, note]] : []))).values()];
@@ -160,20 +162,30 @@ function isWrong(each: CollectionStatus): boolean {
   return trouble !== null || late !== null || rowsOnHold + rejected + unmet.length > 0 || isLoading;
 }
 
+/** Whose process it is, and whether it mirrors the tenant. `isReported`: whether a living process reported the status. */
+export function ownership(
+  { owner, isOwnerAlive }: Pick<TenantStatus, 'owner' | 'isOwnerAlive'>,
+  { isReported, nowMs }: { readonly isReported: boolean; readonly nowMs: number },
+): string | null {
+  if (owner === null) return null;
+  const idle = isReported ? 'its process runs, but cannot mirror it now' : 'not running';
+  const how = isOwnerAlive === false ? `${idle}; last taken over` : 'taken over';
+  return `${how} by ${printable(owner.owner)}, ${age(owner.since, nowMs)}`;
+}
+
 function show(
   output: Output,
   tenant: TenantStatus,
-  { answer, nowMs }: { readonly answer: string; readonly nowMs: number },
+  { answer, ...seen }: { readonly answer: string; readonly isReported: boolean; readonly nowMs: number },
 ): void {
+  const { nowMs } = seen;
   const { colors } = output;
   const isBad = tenant.state === 'needs-person' || tenant.state === 'in-trouble';
   const paint = tenant.state === 'well' ? colors.green : isBad ? colors.red : colors.yellow;
   const mark = tenant.state === 'well' ? '✓' : isBad ? '✗' : '!';
   output.item(paint(mark), `${tenant.tenant}  ${answer}: ${tenant.headline}`);
-  if (tenant.owner !== null) {
-    const how = tenant.isOwnerAlive === false ? 'not running; last taken over' : 'taken over';
-    output.line(`  ${how} by ${printable(tenant.owner.owner)}, ${age(tenant.owner.since, nowMs)}`);
-  }
+  const owned = ownership(tenant, seen);
+  if (owned !== null) output.line(`  ${owned}`);
   const [reason] = tenant.state === 'needs-person' ? [] : tenant.reasons;
   if (reason !== undefined) output.item(`  ${colors.cyan('→')}`, reason.remedy);
   // One command a line can be copied.

@@ -103,7 +103,7 @@ export class TakeOver {
     const findings = written.map((topic) => {
       const { partitions, suffix } = topic;
       const differences = [`it has ${partitions} partitions, its records were written to ${before[suffix]}`];
-      return { topic, exists: true, partitions, differences, curable: false };
+      return { topic, exists: true, partitions, leaderless: [], differences, curable: false };
     });
     const mismatch = topicMismatch(findings);
     if (mismatch !== null) throw mismatch;

@@ -4,7 +4,7 @@ import type { ContractTopic } from '../core/contract/asyncapi.ts';
 import { RollcallError } from '../errors.ts';
 import { topicsBegunWith, type TopicSuffix } from '../model/collections.ts';
 import { request, typeOf, wholeRequest } from './wire/kafka-broker.ts';
-import type { KafkaConnections } from './wire/kafka-connections.ts';
+import type { KafkaConnections, LedPartition } from './wire/kafka-connections.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 import { RequestFailure } from './transaction-brokers.ts';
@@ -58,6 +58,8 @@ export interface TopicFinding {
   readonly topic: WantedTopic;
   readonly exists: boolean;
   readonly partitions: number | null;
+  /** The partitions without a leader: no living broker has them, and nobody reads or writes them. */
+  readonly leaderless: readonly number[];
   /** Each as a text with the wanted value: `segment.ms is 604800000, should be at most 86400000`. */
   readonly differences: readonly string[];
   /** Whether `alterConfigs` can fix the differences; it cannot change a partition count. */
@@ -124,7 +126,7 @@ export async function inspectTopics(
       const existing = Map.groupBy(led, ({ topic }) => topic);
       const settings = await describeSettings(kafka, [...existing.keys()]);
       return wanted.map((topic) =>
-        compare(topic, existing.get(topic.name)?.length ?? null, settings.get(topic.name)),
+        compare(topic, existing.get(topic.name) ?? null, settings.get(topic.name)),
       );
     } catch (error) {
       const failure = kafkaError(error, 'comparing topics with the contract', [
@@ -144,10 +146,13 @@ const BOUND_WORDS = {
 
 function compare(
   topic: WantedTopic,
-  partitions: number | null,
+  led: readonly LedPartition[] | null,
   actual: ReadonlyMap<string, string> | undefined,
 ): TopicFinding {
-  if (partitions === null) return { topic, exists: false, partitions, differences: [], curable: true };
+  if (led === null)
+    return { topic, exists: false, partitions: null, leaderless: [], differences: [], curable: true };
+  const partitions = led.length;
+  const leaderless = led.flatMap(({ partition, leader }) => (leader < 0 ? [partition] : []));
   const differences = topicSettings(topic.suffix)
     .filter((setting) => !settingSatisfied(setting, actual?.get(setting.name)))
     .map(
@@ -157,7 +162,7 @@ function compare(
   const curable = partitions === topic.partitions;
   if (!curable)
     differences.push(`it has ${partitions} partitions, the configuration says ${topic.partitions}`);
-  return { topic, exists: true, partitions, differences, curable };
+  return { topic, exists: true, partitions, leaderless, differences, curable };
 }
 
 /** Creates missing topics with the settings of the contract, or only asks whether it may. Throws `KAFKA_…`. */
