@@ -3,7 +3,7 @@ import { isSecret } from './config/clear-text.ts';
 import { crossCheck } from './config/cross-checks.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import { errorCodeOf, type FillSources } from './config/variables.ts';
-import { describeIssue, problemsOf } from './config/issues.ts';
+import { describeIssue, NEVER_TEXT, problemsOf } from './config/issues.ts';
 import { formatPath, mapOf, problemsError, remedyFor, BEGIN_REMEDY } from './config/problem.ts';
 import type { KeyPath, Problem } from './config/problem.ts';
 import { kafka, notify, redis, registry } from './config/services.ts';
@@ -171,7 +171,9 @@ function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean = () => 
   const isSurplus = (path: KeyPath) => path.some((_, at) => surplus.has(formatPath(path.slice(0, at + 1))));
   const problems = [
     ...ofText.filter(({ path }) => !isSurplus(path)),
-    ...found.filter(({ path, isOfKey }) => isOfKey || !unfilled.has(formatPath(path))),
+    ...found.filter(
+      ({ path, message, isOfKey }) => isOfKey || NEVER_TEXT.has(message) || !unfilled.has(formatPath(path)),
+    ),
   ];
   return { problems, result };
 }

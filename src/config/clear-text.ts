@@ -14,7 +14,8 @@ export function unencrypted(value: object): readonly string[] {
     return ['baseUrl', 'tokenUrl'].flatMap((name) => openAddress(`hub.${name}`, hub[name]));
   });
   found.push(...openAddress('kafka.sasl.tokenUrl', mapOf(kafka['sasl'])['tokenUrl']));
-  if (kafka['sasl'] !== undefined && isOff(kafka['ssl']) && listOf(kafka['brokers']).some(isFar))
+  const brokers = listOf(kafka['brokers']).flatMap((entry) => String(entry).split(/ *, */));
+  if (kafka['sasl'] !== undefined && isOff(kafka['ssl']) && brokers.some(isFar))
     found.push('kafka.sasl without kafka.ssl');
   found.push(...openAddress('registry.oauth.tokenUrl', mapOf(registry['oauth'])['tokenUrl']));
   if (['password', 'bearerToken', 'oauth'].some((name) => registry[name] !== undefined))

@@ -12,6 +12,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   string: 'must be text',
 };
 
+/** Problems of a text in place of a list or a map: no value of a `${…}` solves them. */
+export const NEVER_TEXT: ReadonlySet<string | undefined> = new Set([EXPECTED['array'], EXPECTED['object']]);
+
 /** Returns the message of an issue that has none in the schema. It never contains the value, which may be a secret. */
 export function describeIssue(issue: z.core.$ZodRawIssue): string {
   if (issue.code === 'invalid_type') return EXPECTED[issue.expected] ?? 'has the wrong type';

@@ -90,9 +90,16 @@ const sasl = z.discriminatedUnion(
 export const kafka = z
   .strictObject({
     brokers: z
-      .array(text().regex(/^[^\s/,@]+:\d{1,5}$/, { error: 'must be host:port; several: [a:9092, b:9092]' }))
+      .array(
+        text().regex(/^[^\s/,@]+:\d{1,5}( *, *[^\s/,@]+:\d{1,5})*$/, {
+          error: 'must be host:port; several: [a:9092, b:9092], or with commas in one entry',
+        }),
+      )
       .min(1, { error: 'names no broker' })
-      .describe('Bootstrap brokers, host:port.'),
+      .transform((entries) => entries.flatMap((entry) => entry.split(/ *, */)))
+      .describe(
+        'Bootstrap brokers, host:port. An entry may name several, with commas between them, as `bootstrap.servers` does.',
+      ),
     topicPrefix: text(100)
       .regex(/^[a-zA-Z0-9._-]+$/, { error: 'may contain only a-z, A-Z, 0-9, ".", "_" and "-"' })
       .prefault('rollcall')

@@ -32,6 +32,8 @@ it('each setting that sends credentials or rows unencrypted to another machine i
   const byTokens = { ssl: true, sasl: { mechanism: 'oauthbearer', tokenUrl: 'http://id.example/token' } };
   expect(found(byTokens)).toEqual(['kafka.sasl.tokenUrl http://id.example']);
   expect(found({ brokers: ['localhost:9092', '127.0.0.1:9093'] })).toEqual([]);
+  expect(found({ brokers: ['localhost:9092, 127.0.0.1:9093'] })).toEqual([]);
+  expect(found({ brokers: ['localhost:9092,kafka:9093'] })).toHaveLength(1);
   const registry = { url: 'http://registry:8081', bearerToken: 'secret' };
   const redis = { url: 'redis://localhost:6379,redis:6379/0', password: 'secret' };
   expect(unencrypted(services({}, { registry, redis }))).toEqual([

@@ -181,11 +181,24 @@ it.each([
   ['https://hub.example/north/', 'ftp://hub.example', 'https:// or http://'],
   ['https://hub.example/north/', 'hub.example', 'not an address'],
   ['localhost:9092', 'kafka://localhost:9092', 'must be host:port'],
-  ['localhost:9092', 'localhost:9092,other:9092', 'must be host:port; several: [a:9092, b:9092]'],
+  ['localhost:9092', 'localhost:9092,other', 'must be host:port; several: [a:9092, b:9092]'],
 ])('in place of the address %s, %s is refused', (address, other, hint) => {
   const path = address === 'localhost:9092' ? 'kafka.brokers[0]' : 'tenants[0].hub.baseUrl';
   const message = refusalOf(yamlWith().replace(address, other));
   for (const part of [path, hint]) expect(message).toContain(part);
+});
+
+it('an entry of kafka.brokers may be a variable with several brokers, with commas between them', () => {
+  const text = yamlWith().replace('"localhost:9092"', '"${BROKERS}", c:3');
+  const { kafka } = load(text, { env: { HUB_SECRET: 's', BROKERS: 'a:1,b:2, b.example:3' } });
+  expect(kafka.brokers).toEqual(['a:1', 'b:2', 'b.example:3', 'c:3']);
+});
+
+it('a variable in place of the list kafka.brokers is a mistake, whatever its value', () => {
+  const text = yamlWith().replace('["localhost:9092"]', '"${BROKERS}"');
+  expect(() => checkText({ path: 'rollcall.yaml', readFile: () => text })).toThrow(
+    'kafka.brokers must be a list',
+  );
 });
 
 it.each([
