@@ -129,7 +129,10 @@ export class Board {
       }),
     ]);
     const isAnyReady = tenants.length === 0 || tenants.some(({ ready }) => ready);
-    return { ready: ofProcess.length === 0 && isAnyReady, reasons: [...ofProcess, ...ofTenants] };
+    const { note } = this.configuration;
+    // The process goes on with the configuration that it has, so it stays ready.
+    const ofFile = note === null ? [] : [{ part: 'configuration' as const, ...bounded(note) }];
+    return { ready: ofProcess.length === 0 && isAnyReady, reasons: [...ofProcess, ...ofTenants, ...ofFile] };
   }
 
   /** What is wrong with the process itself, beside its tenants. */
