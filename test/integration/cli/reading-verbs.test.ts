@@ -187,7 +187,7 @@ describe('where no process runs', () => {
     const { code, stdout } = await say('status', withoutRedis);
     expect([code, stdout]).toEqual([
       1,
-      expect.stringMatching(/^✗ north {2}not fresh, up to \d+ (s|min) ago: redis: /m),
+      expect.stringMatching(/^✗ north {2}complete and fresh, up to \d+ (s|min) ago: redis: /m),
     ]);
     expect(stdout).toMatch(new RegExp(`^ *users +- .* ago +${users()} `, 'm'));
     expect(stdout).toContain(`Redis at ${NOBODY} does not answer`);
