@@ -35,11 +35,9 @@ export function helpCommand(program: Command, withAllVerbs: () => Promise<Comman
         const subcommands = verbs.flatMap((each) => each.commands.filter((some) => some.name() === topic));
         const commands = verb === undefined ? subcommands : [subcommand ?? verb];
         for (const each of commands) each.outputHelp();
-        if (commands.length > 0) print(othersLine(exactlyOn(topic)));
-        else {
-          const names = program.commands.map((each) => each.name());
-          print(forTerminal(pageOn(topic, names), process.stdout.columns ?? 100));
-        }
+        const names = program.commands.map((each) => each.name());
+        const page = commands.length > 0 ? furtherOn(topic, exactlyOn(topic)) : pageOn(topic, names);
+        print(forTerminal(page, process.stdout.columns ?? 100));
       })
   );
 }
@@ -98,14 +96,22 @@ interface Place {
 /** What the documentation says of a topic, with commands in place of links to documents, and where it says more. */
 export function pageOn(topic: string, verbs: readonly string[] = []): string {
   const [first, ...others] = placesOf(topic, verbs);
-  return `${asCommands(first.text).trim()}\n${othersLine(others)}`;
+  return `${asCommands(first.text).trim()}\n${furtherOn(topic.toLowerCase(), others)}`;
 }
 
 const MOST_NAMED = 5;
 
-function othersLine(others: readonly Place[]): string {
-  const commands = others.slice(0, MOST_NAMED).map(({ address }) => `rollcall help ${address}`);
-  return commands.length === 0 ? '' : `\nSee also: ${commands.join(', ')}\n`;
+/** Prints why a part of this name is not ready, because documents send people here for it, and names the other places. */
+function furtherOn(topic: string, places: readonly Place[]): string {
+  const part = places.find(({ address }) => address === partAddress(topic));
+  const others = places.filter((each) => each !== part).slice(0, MOST_NAMED);
+  const why = part === undefined ? '' : `\nIf ${topic} is not ready:\n\n${asCommands(part.text).trim()}\n`;
+  const commands = others.map(({ address }) => `rollcall help ${address}`).join(', ');
+  return others.length === 0 ? why : `${why}\nSee also: ${commands}\n`;
+}
+
+function partAddress(name: string): string {
+  return `operations#${name}`;
 }
 
 /** What a link of the status page shows: why a part is not ready, or {@link placesOf} the topic. Throws `USAGE_INVALID`. */
@@ -139,7 +145,7 @@ function exactlyOn(topic: string): readonly Place[] {
   const found = [
     [`glossary#${topic}`, wordOf(topic)],
     [`runbooks#${topic}`, sectionOf('runbooks', topic)],
-    [`operations#${topic}`, partOf(topic)],
+    [partAddress(topic), partOf(topic)],
     // The one kind of decision that is no error.
     [`${whole}.md`, read(topic === 'rows_on_hold' ? 'decide' : whole)],
   ] as const;

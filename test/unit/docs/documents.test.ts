@@ -137,14 +137,17 @@ it('help finds a section by its heading alone, and its first line names the sect
     ]);
 });
 
+it.each(TENANT_PARTS)('help on the part %s says why the part is not ready and what to do', (part) => {
+  expect(pageOn(part)).toContain(`- \`${part}\`: `);
+});
+
 it('help prints what a word means that is the heading of no section', () => {
   expect(pageOn('guard')).toMatch(/^- \*\*guard\*\*: /);
   expect(() => pageOn('gruad')).toThrow('There is no help on gruad; did you mean guard?');
 });
 
 it.each([
-  ['watermark', /^- \*\*watermark\*\*: /, 'operations#watermark'],
-  ['Owner', /^- \*\*owner\*\*: /, 'operations#owner'],
+  ['watermark', /^- \*\*watermark\*\*: /, null],
   ['kafka', /^- `kafka`: /, 'glossary#kafka'],
   ['index', /^- \*\*index\*\*: /, null],
   ['Headers', /^## Headers \(rollcall help contract\)/, 'architecture#headers'],
