@@ -15,7 +15,7 @@ const SEPARATOR = '\u0001';
 const LENGTH_BYTES = 4;
 
 /**
- * Logs in with a token (SASL OAUTHBEARER, RFC 7628), for each connection and again before its session ends (KIP-368).
+ * Logs in with a token (SASL OAUTHBEARER, RFC 7628), once for each connection.
  * kafkajs' own log-in mistakes a refusal for success: a broker first answers with the reason of the refusal, and only
  * its answer to the next message is an error.
  */

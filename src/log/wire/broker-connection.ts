@@ -10,8 +10,8 @@ interface WaitingRequest {
 }
 
 const OPEN_WITHIN_MS = 10_000;
-/** The broker ends a connection that is used after its session has ended. */
-const LOG_IN_BEFORE_MS = 10_000;
+/** The broker breaks a connection that is used after its session has ended. */
+const REOPEN_BEFORE_END_MS = 10_000;
 
 /**
  * A connection to one broker, which opens with the first request, and again after it broke.
@@ -57,7 +57,6 @@ export class BrokerConnection {
   breakOff(failure: unknown): void {
     const [waiting, broker] = [this.#waiting, this.#broker];
     this.#waiting = [];
-    // kafkajs cannot log in again on a connection that was given up during the login.
     this.#broker = null;
     for (const { reject } of waiting) reject(failure);
     const connection = broker?.connectionPool.pool[0];
@@ -78,13 +77,23 @@ export class BrokerConnection {
     this.#isSending = false;
   }
 
+  /**
+   * Opens a new connection and logs in: the first one, after the last one broke, or because its session is about to end.
+   * It does not log in again on the same connection, which a broker refuses within a second (ILLEGAL_SASL_STATE).
+   */
+  async #open(): Promise<KafkaBroker> {
+    this.#broker?.disconnect().catch(() => undefined);
+    const broker = (this.#broker = await this.#newBroker());
+    await within(OPEN_WITHIN_MS, broker.connect());
+    endBeforeSession(broker.connectionPool.pool[0]);
+    return broker;
+  }
+
   /** Never rejects. */
   async #send({ requestFor, resolve, reject }: WaitingRequest): Promise<void> {
     let isSent = false;
     try {
-      const broker = (this.#broker ??= await this.#newBroker());
-      await within(OPEN_WITHIN_MS, broker.connect());
-      logInAgainInTime(broker.connectionPool.pool[0]);
+      const broker = this.#broker?.isConnected() ? this.#broker : await this.#open();
       const request = requestFor(broker);
       isSent = true;
       const answer = await within(this.#answerWithinMs, broker.connectionPool.pool[0].send(request));
@@ -100,13 +109,12 @@ export class BrokerConnection {
 }
 
 /**
- * `connect` also logs in again on a connection whose session is about to end (KIP-368), while no request is unanswered.
- * A session ends with its token, so it may be shorter than the time before its end at which kafkajs usually logs in
- * again: such a session would never count as logged in.
+ * After this, the connection no longer counts as connected shortly before its session ends (KIP-368). A session that
+ * ends with its token may be shorter than the time that kafkajs usually leaves, and would never count as connected.
  */
-function logInAgainInTime(connection: KafkaSocket): void {
+function endBeforeSession(connection: KafkaSocket): void {
   const sessionMs = connection.sessionLifetime.toNumber();
-  connection.reauthenticationThreshold = Math.min(LOG_IN_BEFORE_MS, Math.floor(sessionMs / 4));
+  connection.reauthenticationThreshold = Math.min(REOPEN_BEFORE_END_MS, Math.floor(sessionMs / 2));
 }
 
 /** Rejects with the failure of a connection when the time is over. */

@@ -17,8 +17,9 @@ export interface KafkaBroker {
   readonly connectionPool: { readonly pool: readonly [KafkaSocket, ...unknown[]] };
   /** Chooses the newest version of a request that broker and kafkajs both know; only of a broker that has been connected. */
   readonly lookupRequest: (apiKey: number, definition: object) => (options: object) => KafkaRequest;
+  /** Whether the connection is open and logged in, and its session does not end soon. */
   isConnected(): boolean;
-  /** Connects the broker and logs in, unless this is done already. */
+  /** Opens the connection and logs in. */
   connect(): Promise<void>;
   disconnect(): Promise<void>;
 }
@@ -27,7 +28,7 @@ export interface KafkaSocket {
   readonly socket?: Socket;
   /** ms; 0: the broker ends no session. */
   readonly sessionLifetime: { toNumber(): number };
-  /** How long before the end of the session kafkajs logs in again, ms. */
+  /** How long before the end of the session the broker no longer counts as connected, ms. */
   reauthenticationThreshold: number;
   /** Rejects with an error that has the `type` of Kafka's protocol where the broker refuses. */
   send(request: KafkaRequest): Promise<unknown>;
