@@ -112,10 +112,19 @@ export class KafkaConnections implements Disposable {
     });
   }
 
-  /** All topics of the cluster that this user may know of. */
+  /**
+   * All topics that this user may know of, and that any broker lists that answers: brokers learn one after the other
+   * that a topic is new or deleted.
+   */
   async listTopics(): Promise<string[]> {
-    const { topicMetadata } = await this.#metadata([]);
-    return topicMetadata.map(({ topic }) => topic);
+    const first = await this.#metadata([]);
+    const about = metadataRequest([]);
+    const asked = [...this.#addresses.keys()].map((node) => this.ask<MetadataAnswer>(node, about));
+    const answers = (await Promise.allSettled(asked)).flatMap((answer) =>
+      answer.status === 'fulfilled' ? [answer.value] : [],
+    );
+    const names = [first, ...answers].flatMap(({ topicMetadata }) => topicMetadata.map(({ topic }) => topic));
+    return [...new Set(names)];
   }
 
   /**
@@ -156,8 +165,7 @@ export class KafkaConnections implements Disposable {
   }
 
   async #metadata(topics: readonly string[]): Promise<MetadataAnswer> {
-    const about = wholeRequest('Metadata', { topics, allowAutoTopicCreation: false });
-    const answer = await this.askAny<MetadataAnswer>(about);
+    const answer = await this.askAny<MetadataAnswer>(metadataRequest(topics));
     for (const each of answer.brokers) this.#note(each);
     return answer;
   }
@@ -204,4 +212,9 @@ export class KafkaConnections implements Disposable {
     const isOpen = (address: string): boolean => this.#connection(address, purpose).isOpen;
     return new Set([...byTurn.filter(isOpen), ...byTurn, ...this.#configured]);
   }
+}
+
+/** No topics: all of them. */
+function metadataRequest(topics: readonly string[]): RequestFor {
+  return wholeRequest('Metadata', { topics, allowAutoTopicCreation: false });
 }
