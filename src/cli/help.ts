@@ -15,7 +15,7 @@ export function helpCommand(program: Command, withAllVerbs: () => Promise<Comman
     new Command('help')
       .argument(
         '[topic...]',
-        'a verb, with or without its subcommand, an error code, an alert, a part that is not ready, a page, a heading such as "rights", <page>#<heading>, or a word of the glossary',
+        'one of these: a verb (also with its subcommand), an error code, an alert, a part that is not ready, a page, a heading such as "rights", <page>#<heading>, a word of the glossary',
       )
       .description(
         'Explains a verb, says what to do about an error or an alert, or prints a page of the documentation.',

@@ -34,7 +34,7 @@ Examples:
   rollcall help KAFKA_UNREACHABLE     what to do about an error
 
 A verb that publishes asks the running process of the tenant to do the work. If no process runs, the verb does the work
-itself. Without redis, it does not see a process on another machine, and takes the tenant over from that process.
+itself. Without redis, a verb does not see a process on another machine, and takes the tenant over from that process.
 
 The configuration is ./rollcall.yaml unless --config or ROLLCALL_CONFIG names another;
 "rollcall help configuration" explains every key.`;

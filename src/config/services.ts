@@ -117,7 +117,7 @@ export const kafka = z
         typeof written === 'number' ? { default: written } : { default: 3, ...written },
       )
       .describe(
-        'Number of partitions of new topics: one number for all, or a map with a number by collection and a `default` for the others. `progress` always has 1. To change the number of an existing topic, run `rollcall topics recreate`.',
+        'Number of partitions of new topics: one number for all, or a map with a number for some collections, and a `default` for the others. `progress` always has 1. To change the number of an existing topic, run `rollcall topics recreate`.',
       ),
     session: duration({ min: '6s', max: '1m' })
       .prefault('10s')
@@ -127,7 +127,7 @@ export const kafka = z
     ssl: z
       .union([flag(), tls()], { error: 'must be true, false or a map of settings' })
       .prefault(false)
-      .describe('Whether connections use TLS; a map also sets certificates.'),
+      .describe('Whether connections use TLS. A map of settings turns TLS on, and sets certificates.'),
     sasl: sasl.optional().describe('Log-in by SASL. Without this map, Rollcall does not log in.'),
   })
   .transform(({ session, ...rest }) => ({ ...rest, sessionMs: session }))

@@ -161,7 +161,7 @@ function compare(
     );
   const curable = partitions === topic.partitions;
   if (!curable)
-    differences.push(`it has ${partitions} partitions, the configuration says ${topic.partitions}`);
+    differences.push(`it has ${partitions} partitions, but the configuration says ${topic.partitions}`);
   return { topic, exists: true, partitions, leaderless, differences, curable };
 }
 

@@ -37,7 +37,7 @@ export class ApiWatch {
     const sinceMs = this.#failingSinceMs;
     if (sinceMs === null || nowMs - sinceMs < FAILING_MS) return [];
     const why = `${this.#name}: no request succeeds (${this.#lastCode})`;
-    const remedy = '"rollcall check" shows what it answers.';
+    const remedy = 'To see what the hub answers, run "rollcall check".';
     return [{ part: 'hub', why, remedy, since: new Date(sinceMs).toISOString() }];
   }
 }

@@ -240,7 +240,7 @@ export function textOf(notices: readonly Notice[], nowMs: number): string {
       const who =
         others.length === 0 ? named(tenants) : `${countOf(tenants.length, 'tenant')} (${named(tenants)})`;
       const ending = how === null ? '' : ` (${how})`;
-      if (status === 'over') return `Rollcall, ${who}: over${ending}: ${what}`;
+      if (status === 'over') return `Rollcall, ${who}: this is over: ${what}${ending}`;
       const todo = [`→ ${remedy}`, ...commands].join('\n    ');
       const grown = status === 'grown' ? 'more than before: ' : '';
       return `Rollcall, ${who}: ${grown}${what}${forHow(since, nowMs)}\n${todo}`;

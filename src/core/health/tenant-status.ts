@@ -188,7 +188,7 @@ export function heardOf(living: OwnerHeartbeat | null, own: string): Heard {
   const why =
     version === own
       ? 'its owner reports no health: a command is working on the tenant, or the tenant is moving to another process'
-      : `version ${printable(version)} mirrors the tenant, and this is ${own}`;
+      : `a process of version ${printable(version)} mirrors the tenant, but this program is version ${own}`;
   const remedy =
     'Wait a few seconds. For a process of another version, run "rollcall status" with that version, or look at its status page.';
   return { owner: living, isOwnerAlive: true, reported: [{ part: 'owner', why, remedy }] };

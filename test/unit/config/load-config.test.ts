@@ -170,7 +170,7 @@ it('an encrypted key is refused without its passphrase, and with a wrong one', (
     yamlWith({ kafka: `ssl: { cert: "${PEM}", key: "\${file:/key}"${passphrase} }` });
   const options = { files: { '/key': privateKey } };
   expect(refusalOf(withPassphrase(''), options)).toContain('kafka.ssl.passphrase is missing');
-  expect(refusalOf(withPassphrase(', passphrase: wrong'), options)).toContain('does not decrypt key');
+  expect(refusalOf(withPassphrase(', passphrase: wrong'), options)).toContain('does not decrypt the key');
   const { ssl } = load(withPassphrase(', passphrase: right'), options).kafka;
   expect((ssl as Exclude<typeof ssl, boolean>).key?.reveal()).toBe(privateKey.trimEnd());
 });
@@ -212,8 +212,8 @@ it.each([
     /^\S+: line 4: .*indentation of this line or of the next one is wrong.*\n    4 \|   d: …$/,
   ],
   ['a wrong indentation', 'a:\n  b: 1\n c: 2', /line 3: .*not indented like its neighbours/],
-  ['a key that occurs twice', 'a: 1\na: 2', /line 2: .*the same key appears further up already/],
-  ['a value with an @', 'a: @b', /line 1: .*needs quotes around the value/],
+  ['a key that occurs twice', 'a: 1\na: 2', /line 2: .*the same key is already in a line above/],
+  ['a value with an @', 'a: @b', /line 1: .*is allowed only in quotes/],
   ['a backslash in quotes', 'a: "C:\\x"', /line 1: .*use single quotes/],
   ['a second document', 'a: 1\n---\nb: 2', /line 2: .*only one is read/],
   ['nothing', '', /is empty/],
