@@ -119,8 +119,7 @@ const PLAIN_WORDS: Partial<Record<ErrorCode, string>> = {
     'a colon and a space are missing after the key, or the indentation of this line or of the next one is wrong',
   MULTIPLE_DOCS: '"---" begins a second document; only one is read',
   TAB_AS_INDENT: 'a tab indents the line; use spaces',
-  UNEXPECTED_TOKEN:
-    'something follows after the end of the value; does the value need quotes?',
+  UNEXPECTED_TOKEN: 'something follows after the end of the value; does the value need quotes?',
 };
 
 /**

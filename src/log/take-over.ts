@@ -102,7 +102,9 @@ export class TakeOver {
     const written = changed.filter((_, at) => ranges[at]?.partitions.some(({ high }) => high > 0));
     const findings = written.map((topic) => {
       const { partitions, suffix } = topic;
-      const differences = [`it has ${partitions} partitions, but its records were written to ${before[suffix]}`];
+      const differences = [
+        `it has ${partitions} partitions, but its records were written to ${before[suffix]}`,
+      ];
       return { topic, exists: true, partitions, leaderless: [], differences, curable: false };
     });
     const mismatch = topicMismatch(findings);

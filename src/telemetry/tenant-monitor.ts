@@ -17,7 +17,8 @@ const MAY_BE_OF_ONE = /^HUB_(UNAVAILABLE|TIMEOUT)$/;
 const FAST_MS = 1_000;
 const THROTTLED: Reason = {
   why: 'throttled by the broker: requests wait for the quota of this user or client id',
-  remedy: 'Raise the producer_byte_rate of this user or client id (kafka-configs), or wait: Rollcall goes on at the allowed rate.',
+  remedy:
+    'Raise the producer_byte_rate of this user or client id (kafka-configs), or wait: Rollcall goes on at the allowed rate.',
 };
 const TAKING_OVER: Reason = {
   why: 'the process is taking over the tenant and bringing its index up to date',

@@ -244,7 +244,8 @@ async function lessonsFinding(
   const window = windowAround(zoneClock(timeZone).dateAt(Date.now()), tenant.schedules);
   const { lessons } = await hub.readSchedule({ student, ...window, signal });
   for (const lesson of lessons) unmet.noteRow(lesson);
-  if (lessons.length === 0) return ok('schedules', 'the hub answers, but the tested student has no lessons in these days');
+  if (lessons.length === 0)
+    return ok('schedules', 'the hub answers, but the tested student has no lessons in these days');
   const read = createLessonReader({ fields, timeZone })(lessons);
   const missing = PARTS.filter((part) =>
     read.every(({ values }) => values?.[part === 'class' ? 'classes' : part] == null),

@@ -49,7 +49,10 @@ export async function* checkKafka(
   const mismatch = topicMismatch(inspected);
   const missing = inspected.filter(({ exists }) => !exists).length;
   yield mismatch === null
-    ? ok('topics', `${topics.length - missing} as in the contract, ${missing} to be created when Rollcall starts`)
+    ? ok(
+        'topics',
+        `${topics.length - missing} as in the contract, ${missing} to be created when Rollcall starts`,
+      )
     : failureOf('topics', mismatch);
   const leaderless = inspected.flatMap((each) => each.leaderless.map((at) => `${each.topic.name}/${at}`));
   if (leaderless.length > 0) {

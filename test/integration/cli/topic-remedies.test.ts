@@ -173,7 +173,10 @@ it.each(['users', 'progress'])(
 it('"topics list" shows what differs, "apply" corrects settings, "recreate" needs --yes and no owner', async () => {
   const topics = (words: string, users?: number) => rollcall(configFor(users), 'topics', ...words.split(' '));
   const list = await topics('list');
-  expect([list.code, list.stdout]).toEqual([1, expect.stringContaining('missing, or different from the contract: 8 of 8 topics')]);
+  expect([list.code, list.stdout]).toEqual([
+    1,
+    expect.stringContaining('missing, or different from the contract: 8 of 8 topics'),
+  ]);
   const missing = expect.objectContaining({ topic: topicOf('users'), exists: false }) as unknown;
   expect((await topics('list --json')).json()).toContainEqual(missing);
   const fits = [0, expect.stringMatching(/✓ +\S+users +3 +equal/)];
