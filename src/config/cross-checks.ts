@@ -124,7 +124,7 @@ function scheduleFindings(tenant: Written): Finding[] {
   if (isNamed) {
     const needed = students === 'absent' || students === 'all' ? collectionOf(students) : null;
     if (needed !== null && !isMirrored(collections, needed)) {
-      const message = `is ${String(students)}, which needs the collection ${needed}: enable ${needed}, name ids, or disable the collection schedules`;
+      const message = `needs the collection ${needed}, because its value is "${String(students)}": enable ${needed}, name ids, or disable the collection schedules`;
       findings.push({ path: ['schedules', 'students'], message });
     }
     // The start of a lesson shows its day.
