@@ -98,7 +98,7 @@ export class Semaphore {
   }
 }
 
-/** The widest first, because an asker that waits for a narrower semaphore holds no permit of a wider one. */
+/** Returns the permit of the widest semaphore first, because an asker that waits for a narrower one holds no permit of a wider one. */
 function returnAll(permits: readonly (() => void)[]): void {
   for (const permit of permits.toReversed()) permit();
 }

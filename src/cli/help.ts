@@ -146,7 +146,7 @@ function exactlyOn(topic: string): readonly Place[] {
     [`glossary#${topic}`, wordOf(topic)],
     [`runbooks#${topic}`, sectionOf('runbooks', topic)],
     [partAddress(topic), partOf(topic)],
-    // The one kind of decision that is no error.
+    // The only kind of decision that is not an error.
     [`${whole}.md`, read(topic === 'rows_on_hold' ? 'decide' : whole)],
   ] as const;
   const places = found.flatMap(([address, text]) => (text === undefined ? [] : [{ address, text }]));

@@ -44,7 +44,7 @@ const LINGER_MS = 2000;
 
 /** Runs the command line of this process, and ends the process with its exit code. */
 export async function runProcess(verbs: Verbs): Promise<void> {
-  // A reader that closed the pipe (`rollcall tail | head`) is no failure.
+  // A reader that closed the pipe (`rollcall tail | head`) is not a failure.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') process.exit();

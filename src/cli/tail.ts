@@ -179,7 +179,7 @@ async function readRecord(
   return { key, headers: headersOf(message), ...shown };
 }
 
-/** Whether the id stands in a record. `value`: decoded, or undefined. */
+/** Whether a record contains the id. `value`: decoded, or undefined. */
 function isAbout(
   search: IdSearch,
   record: {
@@ -213,7 +213,7 @@ function forPeople(topic: string, value: unknown): unknown {
   return value === undefined ? undefined : converters.get(suffix)?.(value);
 }
 
-/** The value of a record; undefined if it is no Avro, as in `absence-state`. Throws `REGISTRY_…`. */
+/** The value of a record; undefined if it is not Avro, as in `absence-state`. Throws `REGISTRY_…`. */
 async function decoded(registry: Registry, record: { topic: string; framed: Buffer }): Promise<unknown> {
   if (record.topic.endsWith(`.${STATE_TOPIC}`)) return undefined;
   return (await registry.decodeOrNull(record.framed)) ?? undefined;

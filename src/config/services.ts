@@ -16,7 +16,7 @@ import { Secret } from './redacted-secret.ts';
 /** Large enough for the bundle of a system's authorities. */
 const MOST_PEM_CHARACTERS = 1_048_576;
 
-/** Certificates are no secrets, but follow their files like the key that belongs to them. */
+/** Certificates are not secret, but they change with their files, as the key that belongs to them does. */
 function pem() {
   return text(MOST_PEM_CHARACTERS)
     .regex(/-----BEGIN [A-Z ]+-----/, { error: 'is not PEM: "-----BEGIN …" is expected' })

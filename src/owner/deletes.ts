@@ -44,7 +44,7 @@ export interface ApprovedCollection {
 }
 
 export interface ApproveOutcome {
-  /** False: a part is another one now, and nothing was removed. */
+  /** False: a part has changed since it was listed, and nothing was removed. */
   readonly isSame: boolean;
   readonly collections: readonly ApprovedCollection[];
   /** Rows that wait for a decision afterwards. */

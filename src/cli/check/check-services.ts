@@ -67,7 +67,7 @@ export async function* checkKafka(
   }
 }
 
-/** `tried`: by address, why no broker answers there; null: one does. `as`: how the process logs in. */
+/** `tried`: for each address, the error of the attempt, or null if a broker answered. `as`: how the process logs in. */
 export function* brokersFound(tried: ReadonlyMap<string, unknown>, as: string): Generator<Finding> {
   const answering = [...tried.keys()].filter((address) => tried.get(address) === null);
   const share =

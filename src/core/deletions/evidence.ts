@@ -56,7 +56,7 @@ export type ScopeVerdict =
   /** The scan missed these rows. They are removed after this many misses in a row. */
   | { readonly kind: 'complete'; readonly missesNeeded: number }
   | { readonly kind: 'short'; readonly shortfall: Shortfall; readonly isComposed: boolean }
-  /** Nothing; each row without an id may be one of them. */
+  /** It proves nothing, because each row without an id may be one of those that did not come. */
   | { readonly kind: 'nameless'; readonly why: string }
   | { readonly kind: 'inconclusive'; readonly why: string; readonly isUnread: boolean };
 

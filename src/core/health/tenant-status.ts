@@ -98,7 +98,7 @@ function notes(
   return `${rejects}${contradictory}${missing}`;
 }
 
-/** If a process reports one of these parts, it says itself why it does not own the tenant. */
+/** If a process reports one of these parts, the report says why the process does not own the tenant. */
 const WHY_NOT_OWNED: ReadonlySet<HealthPart> = new Set(['failed', 'pipeline', 'start', 'owner']);
 
 /** While one of the parts before `start` is not well, nothing of the tenant is published. */
