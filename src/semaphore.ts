@@ -107,7 +107,7 @@ function returnAll(permits: readonly (() => void)[]): void {
 const NEVER = new AbortController().signal;
 
 /**
- * Runs a limited number of works at once, which begin in turn. A work without progress for a long time no longer
+ * Runs a limited number of tasks at once, which begin in turn. A task that makes no progress for a long time no longer
  * counts.
  */
 export class Turns {

@@ -154,7 +154,10 @@ function print(completeAsOf: number): void {
       `\n${absent.length} absences at ${iso(now)}, as the hub had them at ${iso(watermark)}. ` +
         `No absence is missing that the hub had at ${iso(completeAsOf)}. Absences that have left the hub may be shown for a day or two.`,
     );
-    if (old) console.log('OLD: Rollcall has not read the hub for a long time. Some of these students may be back, or may have left the hub.');
+    if (old)
+      console.log(
+        'OLD: Rollcall has not read the hub for a long time. Some of these students may be back, or may have left the hub.',
+      );
     if (absent.length > 0) console.table(absent.slice(0, MOST_SHOWN).map(shortened));
     if (absent.length > MOST_SHOWN) console.log(`and ${absent.length - MOST_SHOWN} more: --json has all`);
   }

@@ -204,7 +204,11 @@ it('a variable in place of the list kafka.brokers is a mistake, whatever its val
 it.each([
   ['a quote that does not end', 'a: "b\nc', /line 2: .*a quote or a bracket is missing.*column 2/],
   ['a tab', 'a:\n\tb: 1', /line 2: .*a tab indents the line; use spaces.*column 1/],
-  ['a colon in a value', 'kafka:\n  password: a: b', /": ", which is allowed only in quotes.*\n    2 \|   password: …$/],
+  [
+    'a colon in a value',
+    'kafka:\n  password: a: b',
+    /": ", which is allowed only in quotes.*\n    2 \|   password: …$/,
+  ],
   ['a missing colon', 'kafka\n  brokers: [x]', /line 1: .*a colon and a space are missing after the key/],
   [
     'a key too far left of the next one, which is shown as it stands',
