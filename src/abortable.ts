@@ -1,4 +1,4 @@
-/** Stops waiting for a work when the signal aborts; the work goes on. Rejects with the signal's reason then. */
+/** Stops waiting for `work` when the signal aborts. The work itself goes on. Rejects with the signal's reason then. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const leave = (): void => reject(signal.reason as Error);

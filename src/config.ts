@@ -43,12 +43,12 @@ const configSchema = z.strictObject({
           rows: wholeNumber({ min: 0, max: 1e9 })
             .prefault(50)
             .describe(
-              'Removals are put on hold if more rows than this are missing, and also a larger share than `ratio`.',
+              'Removals are put on hold if more rows than this are missing, and if they are also a larger share than `ratio`.',
             ),
           ratio: ratio()
             .prefault(0.05)
             .describe(
-              'Removals are put on hold if a larger share of the rows is missing, and also more than `rows`.',
+              'Removals are put on hold if a larger share of the rows than this is missing, and if it is also more than `rows`.',
             ),
         })
         .prefault({})
@@ -56,7 +56,7 @@ const configSchema = z.strictObject({
       confirmAfter: duration({ min: '1s', max: '1d' })
         .prefault('5m')
         .describe(
-          'If a full sync does not find some rows, a confirming sync follows after this time. `1d`: the next daily full sync confirms.',
+          'If a full sync does not find some rows, a confirming sync follows after this time. With `1d`, the next daily full sync takes its place.',
         ),
     })
     .prefault({})

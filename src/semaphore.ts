@@ -98,7 +98,7 @@ export class Semaphore {
   }
 }
 
-/** The widest first, because an asker that waits for a narrower semaphore holds no permit of a wider one. */
+/** Returns the permit of the widest semaphore first, because an asker that waits for a narrower one holds no permit of a wider one. */
 function returnAll(permits: readonly (() => void)[]): void {
   for (const permit of permits.toReversed()) permit();
 }
@@ -107,7 +107,7 @@ function returnAll(permits: readonly (() => void)[]): void {
 const NEVER = new AbortController().signal;
 
 /**
- * Runs a limited number of works at once, which begin in turn. A work without progress for a long time no longer
+ * Runs a limited number of tasks at once, which begin in turn. A task that makes no progress for a long time no longer
  * counts.
  */
 export class Turns {

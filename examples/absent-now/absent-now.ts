@@ -5,8 +5,8 @@
  *   npm run -s example -- examples/absent-now/absent-now.ts --once --json   # for programs: one line of JSON, then ends
  *
  *   --topics <prefix>.<tenant>   default rollcall.north
- *   --at <ISO time>              who is absent then, instead of now
- *   --old-after <minutes>        default 1500: a full sync comes once a day
+ *   --at <ISO time>              show who is absent at this time, instead of now
+ *   --old-after <minutes>        age from which the table counts as old; default 1500, because a full sync runs once a day
  *
  * Addresses come from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
  * The program keeps nothing on disk: every start reads from the beginning, and prints nothing before the table is complete.
@@ -28,7 +28,7 @@ interface Absent {
   readonly student: string | null;
   readonly from: string | null;
   readonly to: string | null;
-  /** Null: the whole day, or outside of class. */
+  /** Null: the absence is from the whole day, or is not from a class. */
   readonly class: string | null;
 }
 
@@ -67,7 +67,7 @@ await admin.connect();
 const [{ high: progressEnd } = { high: '0' }] = await admin.fetchTopicOffsets(PROGRESS);
 await admin.disconnect();
 
-// This runs also after batches with only ends of transactions, which move the position forward, too.
+// This also runs after batches that have only ends of transactions, because these batches move the position forward, too.
 consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
   const partition = `${payload.topic}/${payload.partition}`;
   passed.set(partition, Math.max(offsetPassed(partition), Number(payload.lastOffset)));
@@ -90,7 +90,7 @@ try {
 async function take({ batch }: EachBatchPayload): Promise<void> {
   const seenBefore = offsetPassed(`${batch.topic}/${batch.partition}`);
   for (const { key, value, offset } of batch.messages) {
-    if (Number(offset) <= seenBefore) continue; // after a reconnection it begins again: older values change nothing
+    if (Number(offset) <= seenBefore) continue; // after a reconnection, records may come again: they change nothing
     const decoded: unknown = value === null ? null : await registry.decode(value);
     if (batch.topic === ABSENCES) takeAbsence(String(key), decoded as Absence | null);
     else if (String(key) === 'absences') takeProgress(decoded as Progress);
@@ -112,7 +112,7 @@ function takeProgress({ lastCompleteFull, watermark: upTo, lifeId }: Progress): 
   full = lastCompleteFull ?? null;
 }
 
-/** An older record of `progress` may no longer be true. */
+/** Whether `progress` is read to its end. An older record of it may no longer be true. */
 function isProgressRead(): boolean {
   return offsetPassed(`${PROGRESS}/0`) >= Number(progressEnd) - 1;
 }
@@ -151,10 +151,13 @@ function print(completeAsOf: number): void {
     console.log(JSON.stringify({ at, watermark: upTo, completeAsOf: complete, old, absent }));
   } else {
     console.log(
-      `\n${absent.length} absences at ${iso(now)}, as the hub had them at ${iso(watermark)}; ` +
-        `no absence is lacking that it had at ${iso(completeAsOf)}; those that have left it may be shown for a day or two`,
+      `\n${absent.length} absences at ${iso(now)}, as the hub had them at ${iso(watermark)}. ` +
+        `No absence is missing that the hub had at ${iso(completeAsOf)}. Absences that have left the hub may be shown for a day or two.`,
     );
-    if (old) console.log('OLD: Rollcall has not read the hub for long. Some may be back, or may have left.');
+    if (old)
+      console.log(
+        'OLD: Rollcall has not read the hub for a long time. Some of these students may be back, or may have left the hub.',
+      );
     if (absent.length > 0) console.table(absent.slice(0, MOST_SHOWN).map(shortened));
     if (absent.length > MOST_SHOWN) console.log(`and ${absent.length - MOST_SHOWN} more: --json has all`);
   }

@@ -19,7 +19,7 @@ await consumer.run({
   eachMessage: async ({ message: { key, value } }) => {
     if (value === null) return; // the absence is forgotten: no event
     const change = (await registry.decode(value)) as AbsenceChange;
-    if (change.snapshot) return; // was there when Rollcall first looked: no news
+    if (change.snapshot) return; // this is not news: the hub already had it when Rollcall first read the absences
     // A program that acts on changes also skips those with a `detectedAt` before its own first start, as react-once does.
     const { operation, step, version } = change;
     console.log(operation, String(key), `step ${step}`, time(version.fromTime), '–', time(version.toTime));

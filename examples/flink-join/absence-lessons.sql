@@ -1,16 +1,16 @@
--- The lessons that each absence touches, from Rollcall's topics: nothing but Flink's own connectors and formats.
--- Write for ${TOPICS} <prefix>.<tenant>, and the addresses for ${BROKERS} and ${REGISTRY}; the topic ${OUTPUT} exists and is
--- compacted; ${CHECKPOINTS} is a folder as a URI (file:///…). Times are milliseconds since 1970, UTC. A table names only the
--- fields that the join needs. To try it without a cluster: mvn package, then java -jar target/flink-join.jar
--- absence-lessons.sql with those five in the environment.
+-- The lessons that each absence touches, from Rollcall's topics. This needs nothing but Flink's own connectors and formats.
+-- Replace ${TOPICS} by <prefix>.<tenant>, ${BROKERS} and ${REGISTRY} by their addresses, ${OUTPUT} by the name of a compacted
+-- topic that exists, and ${CHECKPOINTS} by the URI of a folder (file:///…). Times are milliseconds since 1970, UTC. Each table
+-- below names only the fields that the join needs. To try this without a cluster, put those five values into the environment,
+-- and run mvn package, then java -jar target/flink-join.jar absence-lessons.sql.
 
--- After a restart Flink must go on from a checkpoint (in a cluster by itself, or with execution.state-recovery.path): one that
--- begins from nothing no longer sees which absences have left the topic meanwhile, and leaves them in its output.
+-- After a restart, Flink must go on from a checkpoint. (A cluster does this by itself, or with execution.state-recovery.path.)
+-- Without a checkpoint, Flink does not see which absences have left the topic in the meantime, and leaves them in its output.
 SET 'execution.checkpointing.interval' = '1 s';
 SET 'execution.checkpointing.dir' = '${CHECKPOINTS}';
 
--- Changes of a fifth of a second are joined together; what comes and goes meanwhile is not written. Without this each lesson
--- of a day that comes or changes makes rows of its own.
+-- Flink collects the changes of a fifth of a second before it joins them. A result that is replaced within this time is not
+-- written. Without this setting, a day that comes or changes would make new rows for each of its lessons.
 SET 'table.exec.mini-batch.enabled' = 'true';
 SET 'table.exec.mini-batch.allow-latency' = '200 ms';
 SET 'table.exec.mini-batch.size' = '5000';
@@ -49,8 +49,8 @@ CREATE TABLE classes (
   'value.fields-include' = 'EXCEPT_KEY'
 );
 
--- Not upsert-kafka: a null in this topic says that Rollcall no longer asks for the day, and nothing about its lessons. This
--- connector passes over nulls, so that past absences keep their lessons. Flink's state grows with each student's day.
+-- This is not upsert-kafka, because a null in this topic only says that Rollcall no longer asks for the day. It says nothing about
+-- the lessons of the day. The connector kafka skips nulls, so that past absences keep their lessons. Flink's state grows with each student's day.
 CREATE TABLE schedules (
   day_key STRING,
   `student` STRING,
@@ -78,16 +78,16 @@ CREATE TABLE absence_lessons (
   to_time BIGINT,
   class_id STRING,
   class_title STRING,
-  -- null as long as none is known; in no order
+  -- Null while no lesson is known. The lessons are in no particular order.
   lessons ARRAY<ROW<`id` STRING, `title` STRING, `start` BIGINT, `end` BIGINT>>,
   PRIMARY KEY (absence_id) NOT ENFORCED
 ) WITH (
   'connector' = 'upsert-kafka',
   'topic' = '${OUTPUT}',
-  -- The first value registers the schema, and some registries refuse two that do so at once.
+  -- The first value registers the schema, and some registries refuse two writers that do so at once.
   'sink.parallelism' = '1',
   -- Readers with isolation.level=read_committed see each result once, when a checkpoint is complete. Flink retracts a row before
-  -- it corrects it: between two rows of an absence there may be a null.
+  -- it corrects the row, so there may be a null between two rows of an absence.
   'sink.delivery-guarantee' = 'exactly-once',
   'sink.transactional-id-prefix' = '${OUTPUT}',
   -- brokers allow 15 minutes at most, unless configured otherwise
@@ -109,7 +109,7 @@ CREATE TEMPORARY VIEW lessons AS
 SELECT day_key, student, lesson.`id`, lesson.`title`, lesson.`start`, lesson.`end`, lesson.`classes`
 FROM days CROSS JOIN UNNEST(days.lessons) AS lesson (`id`, `title`, `start`, `end`, `classes`);
 
--- Absence and lesson include their start and exclude their end. Of an absence that names a class, only its lessons count.
+-- Absence and lesson include their start and exclude their end. If an absence names a class, only lessons of this class count.
 CREATE TEMPORARY VIEW touched AS
 SELECT
   a.absence_id,

@@ -1,14 +1,14 @@
--- A child table in PostgreSQL for each array of records in Rollcall's topics, which Kafka Connect cannot carry. Write for ${TOPICS}
--- <prefix>.<tenant>, and the addresses for ${BROKERS}, ${REGISTRY} and ${POSTGRES_JDBC_URL}, with ${POSTGRES_USER} and
--- ${POSTGRES_PASSWORD}. ${CHECKPOINTS} is a folder as a URI (file:///…). The tables exist (tables.sql). A table here names only the
--- fields that it needs.
+-- A child table in PostgreSQL for each array of records in Rollcall's topics, which Kafka Connect cannot carry. Replace ${TOPICS}
+-- by <prefix>.<tenant>, ${BROKERS}, ${REGISTRY} and ${POSTGRES_JDBC_URL} by the addresses, ${POSTGRES_USER} and ${POSTGRES_PASSWORD}
+-- by the user, and ${CHECKPOINTS} by the URI of a folder (file:///…). Create the tables in PostgreSQL first (tables.sql). Each table
+-- below names only the fields that it needs.
 
--- After a restart Flink must go on from a checkpoint: one that begins from nothing no longer sees what has left the topics
--- meanwhile, and leaves it in the tables.
+-- After a restart, Flink must go on from a checkpoint. Without one, Flink does not see what has left the topics in the meantime,
+-- and leaves it in the tables.
 SET 'execution.checkpointing.interval' = '5 s';
 SET 'execution.checkpointing.dir' = '${CHECKPOINTS}';
 
--- What all topics have in common. upsert-kafka takes the newest value of each key, and a null for a removal.
+-- What all topics have in common. upsert-kafka takes the newest value of each key, and takes a null as a removal.
 CREATE TABLE topic (
   id STRING,
   PRIMARY KEY (id) NOT ENFORCED

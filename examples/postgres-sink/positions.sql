@@ -1,4 +1,4 @@
--- Stores how far a connector has read. For each of rows, absences and absence-changes, now and then:
+-- Stores how far a connector has read. Run this now and then for each of the connectors rows, absences and absence-changes:
 --   psql -v offsets="$(curl -s http://localhost:8083/connectors/rows/offsets)" -f positions.sql
 INSERT INTO positions
 SELECT

@@ -1,7 +1,7 @@
 -- Tables for the connectors: run this once, before they start, in an empty schema. The sink would create tables by itself, too,
--- but with "timestamp" for times, "text" for JSON, and every field of a null's missing schema.
+-- but with the type "timestamp" for times, and "text" for JSON.
 --
--- Names are the hub's, in snake case: student_sourced_id is student.sourcedId. Every column but keys may be null.
+-- Names are the hub's, in snake case: student_sourced_id is student.sourcedId. Every column except keys may be null.
 -- There are no foreign keys: between topics there is no order, so an enrolment may come before its class.
 
 CREATE EXTENSION IF NOT EXISTS hstore; -- for the offsets of progress: a map
@@ -21,8 +21,8 @@ CREATE TABLE orgs (
 );
 COMMENT ON TABLE orgs IS 'Districts and schools.';
 COMMENT ON COLUMN orgs.date_last_modified IS 'When the content last changed. A nightly re-stamp of the hub does not change it here.';
-COMMENT ON COLUMN orgs.additional_fields IS 'Fields of the hub that Rollcall does not know, or whose typed value says less. In all tables.';
-COMMENT ON COLUMN orgs.published_at IS 'When Rollcall published the row, by its own clock. In all tables.';
+COMMENT ON COLUMN orgs.additional_fields IS 'Fields of the hub that Rollcall does not know, or whose typed value says less than the original. All tables have this column.';
+COMMENT ON COLUMN orgs.published_at IS 'When Rollcall published the row, by the clock of Rollcall. All tables have this column.';
 
 CREATE TABLE academic_sessions (
   sourced_id text PRIMARY KEY,

@@ -4,9 +4,9 @@
     python absent_now.py --once --json          # for programs: one line of JSON, then ends
 
 It keeps nothing on disk: every start reads from the beginning, and prints nothing before the table is complete. The table
-says how old it is: `watermark` (corrections and withdrawals until then are in it) and `completeAsOf` (nothing is lacking
-that the hub had then). A pupil or record that has left the hub may be shown for a day or two, until two full syncs in a row
-have missed it. Where one of the times is older than --old-after minutes, `old` is true.
+says how old it is: it has all corrections and withdrawals up to `watermark`, and lacks nothing that the hub had at
+`completeAsOf`. A pupil or record that has left the hub may be shown for a day or two, until two full syncs in a row have
+missed it. If one of the two times is longer ago than --old-after minutes, `old` is true.
 """
 
 import argparse
@@ -45,7 +45,7 @@ class Table:
         self.passed(message.topic(), message.partition(), message.offset() + 1)
 
     def passed(self, topic, partition, position):
-        """All before `position` was read. Only the end of a partition shows that the markers of transactions were, too."""
+        """Notes that everything before `position` was read. Only the end of a partition shows that the markers of transactions were read."""
         name = f"{topic}/{partition}"
         self.positions[name] = max(self.positions.get(name, 0), position)
 
@@ -97,10 +97,10 @@ def show(table, options, shown):
     if options.json:
         print(json.dumps({**known, "absent": rows}), flush=True)
     else:
-        print(f"\n{len(rows)} absences at {iso(at)}, as the hub had them at {iso(watermark)};", flush=True)
-        print(f"no absence is lacking that it had at {iso(complete_as_of)}; what left it may be shown for a day or two")
+        print(f"\n{len(rows)} absences at {iso(at)}, as the hub had them at {iso(watermark)}.", flush=True)
+        print(f"No absence is missing that the hub had at {iso(complete_as_of)}. Those that have left the hub may be shown for a day or two.")
         if old:
-            print(f"OLD: Rollcall has not read the hub for {options.old_after} minutes; people may have come back")
+            print(f"OLD: Rollcall has not read the hub for {options.old_after} minutes. Some of these students may be back.")
         for row in rows:
             print("  ", row["from"], row["to"], "student", row["student"], "class", row["class"], flush=True)
     return rows, old
@@ -109,20 +109,20 @@ def show(table, options, shown):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--topics", default="rollcall.north", help="<prefix>.<tenant>")
-    parser.add_argument("--at", type=datetime.fromisoformat, help="who is absent then, instead of now")
-    parser.add_argument("--old-after", type=float, default=24 * 60 + 60, help="minutes; a full sync comes once a day")
+    parser.add_argument("--at", type=datetime.fromisoformat, help="show who is absent at this time, instead of now")
+    parser.add_argument("--old-after", type=float, default=24 * 60 + 60, help="age in minutes from which the table counts as old; a full sync runs once a day")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     values, going_on, table, shown = Values(), UntilSignal(), Table(options.topics), None
-    # The table is only in memory: so no group, and every partition from its beginning.
+    # The table is only in memory. So the program joins no group, and reads every partition from its beginning.
     consumer = open_consumer(f"absent-now-{uuid.uuid4()}", **{"enable.partition.eof": True})
     try:
         topics = [f"{options.topics}.progress", table.absences_topic]
         found = consumer.list_topics(timeout=30).topics
         for name in topics:
             if name not in found:
-                sys.exit(f"{name} does not exist: check --topics, or start Rollcall, which creates it, and then this program.")
+                sys.exit(f"{name} does not exist: check --topics, or start Rollcall, which creates this topic, and then start this program again.")
         parts = [TopicPartition(name, part, 0) for name in topics for part in found[name].partitions]
         unread = {(part.topic, part.partition) for part in parts}
         consumer.assign(parts)
@@ -139,7 +139,7 @@ def main():
                     raise SystemExit(str(message.error()))
                 table.passed(message.topic(), message.partition(), message.offset())
                 unread.discard((message.topic(), message.partition()))
-            # An older record of `progress` may no longer be true: so all is read to its end first.
+            # An older record of `progress` may no longer be true. So `progress` is first read to its end.
             if not unread and table.is_complete():
                 shown = show(table, options, shown)
                 if options.once:

@@ -1,12 +1,13 @@
-"""Reacts to each change of an absence exactly once in effect, from the topic `absence-changes`.
+"""Reacts to each change of an absence, with each effect exactly once, from the topic `absence-changes`.
 
     python react_once.py --db reactions.sqlite
 
-The reactions to some events and the positions after them are one transaction of one database (SQLite). So the program may be killed
-at any time: either both are there, or neither is and the event comes again. The database, not Kafka, says where to go on.
-Sending is a step of its own, here a line of output; a crash may repeat it, so the `ce_id` goes along.
+The program stores its reactions to some events, and the positions after these events, in one transaction of one database
+(SQLite). So you may kill the program at any time: either both are stored, or neither is stored and the events come again. The
+database, not Kafka, says where to go on. Sending a message is a separate step, here a line of output. A crash may repeat this
+step, so the line has the `ce_id`.
 
-Positions count in one life of the topic. If the topic was recreated, or lost records, the program ends with 1. The next start
+Positions are valid only in one life of the topic. If the topic was recreated, or lost records, the program ends with 1. The next start
 forgets the positions and reads from the beginning.
 """
 
@@ -50,7 +51,7 @@ class Reactions:
         return None if row is None else row[0]
 
     def begin_life(self, life):
-        """Forgets the positions if they count in another life of the topic."""
+        """Forgets the positions if they belong to another life of the topic."""
         self.db.execute("begin immediate")
         if not self.is_of_life(life):
             self.db.execute("delete from positions")
@@ -77,7 +78,7 @@ class Reactions:
 
     def take_one(self, message, change):
         topic, partition, offset = message.topic(), message.partition(), message.offset()
-        # Another process of the group may have been here: it took over, and this one has not noticed yet.
+        # Another process of the group may have handled this event: it took the partition over, and this process has not noticed yet.
         if (self.position(topic, partition) or 0) > offset:
             return
         if change is not None:  # None: the absence is forgotten
@@ -85,7 +86,7 @@ class Reactions:
         self.db.execute("insert or replace into positions values (?, ?, ?)", [topic, partition, offset + 1])
 
     def react(self, ce_id, change):
-        # What was there before Rollcall's first load, or before this program, is no news.
+        # Changes from before Rollcall's first load, or from before the first start of this program, are not news.
         if change.snapshot or iso(change.detectedAt) < self.started:
             return
         facts = json.dumps({"fromTime": iso(change.version.fromTime), "toTime": iso(change.version.toTime)})
@@ -98,7 +99,7 @@ class Reactions:
             return "nothing"
         if end is not None and end < now() - self.too_late_after:
             return "nothing"
-        if change.cause != "HUB":  # it left the hub; nobody withdrew it: let a person ask
+        if change.cause != "HUB":  # the record left the hub, but nobody withdrew the absence: let a person ask
             return "ask"
         return MESSAGES.get(change.operation, "ask")
 
@@ -117,7 +118,7 @@ def main():
     parser.add_argument("--too-late-after", type=float, default=24, help="hours after its end an absence is no news")
     options = parser.parse_args()
     reactions = Reactions(options.db, timedelta(hours=options.too_late_after))
-    reactions.send()  # what a crash may have left
+    reactions.send()  # the messages that a crash may have left unsent
     values, going_on = Values(), UntilSignal()
     consumer, topic_life = open_consumer(options.group), TopicLife(options.topics, COLLECTION, values)
 

@@ -21,7 +21,7 @@ def open_consumer(group, **settings):
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
         "allow.auto.create.topics": False,
-        # After a kill the group waits this long before another member goes on.
+        # If the process is killed, the group waits this long before another member goes on.
         "session.timeout.ms": 10_000,
         **settings,
     })
@@ -40,7 +40,7 @@ class Values:
 
 
 class TopicLife:
-    """The life of a topic, as `progress` says. Another id: the topic was recreated, or lost records, and old positions mean nothing."""
+    """The life of a topic, as `progress` says. If the id changes, the topic was recreated, or lost records."""
 
     def __init__(self, topics, collection, values):
         self.id = None  # until Rollcall has published something in the topic

@@ -6,14 +6,15 @@
  *   --topics <prefix>.<tenant>   default rollcall.north
  *   --db <file>                  file of the reactions (SQLite)
  *   --group <id>                 default react-once
- *   --too-late-after <hours>     send no message about an absence that ended longer ago; default 24
+ *   --too-late-after <hours>     send no message about an absence that ended more than this many hours ago; default 24
  *
  * Addresses come from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
  *
- * The reactions of a batch and the position after it are one transaction of one database (SQLite). So you may kill the program
- * at any time: either both are there, or neither is and the events come again. The database, not Kafka, says where to go
- * on; what the program commits to Kafka is only for those who watch its lag. Sending a message is a separate step, here a
- * line of output. A crash may repeat it, so pass the `ce_id` on, by which the receiver can recognise a repetition.
+ * The program stores its reactions to a batch of events, and the position after this batch, in one transaction of one database
+ * (SQLite). So you may kill the program at any time: either both are stored, or neither is stored and the events come again. The
+ * database, not Kafka, says where to go on. What the program commits to Kafka is only for those who watch its lag. Sending a
+ * message is a separate step, here a line of output. A crash may repeat this step. So pass the `ce_id` on: by it, the receiver
+ * can recognise a repetition.
  *
  * Positions are valid only in one life of the topic. The program stores the `lifeId`, and compares it with the one in `progress`.
  * If the topic was recreated, or lost records, the program ends with exit code 1. The next start forgets the positions, and reads
@@ -75,7 +76,7 @@ const unsent = db.prepare(`select ce_id, absence_id, action, facts from reaction
   where sent = 0 and action <> 'nothing' order by rowid`);
 const markSent = db.prepare('update reactions set sent = 1 where ce_id = ?');
 
-send(); // what a crash may have left
+send(); // the messages that a crash may have left unsent
 const { kafka, registry, consumer, ended } = await openConsumer([TOPIC, `${options.topics}.progress`], {
   groupId: options.group,
   sessionTimeout: SESSION_TIMEOUT_MS,
@@ -109,7 +110,7 @@ try {
   db.close();
 }
 
-/** Forgets the positions if they count in another life of the topic. */
+/** Forgets the positions if they belong to another life of the topic. */
 function beginLife(id: string): void {
   db.exec('begin immediate');
   if (lifeOfPositions.get()?.['id'] !== id) {
@@ -135,7 +136,7 @@ async function take({ batch }: EachBatchPayload): Promise<void> {
       db.exec('rollback');
       return ended.reject(new Error(recreated(COLLECTION)));
     }
-    // Another process of the group may have been here: it took over, and this one has not noticed yet.
+    // Another process of the group may have handled this batch: it took the partition over, and this process has not noticed yet.
     const done = positionOf(topic, partition) ?? 0;
     for (const { id, offset, change } of events) if (offset >= done) react(id, change);
     setPosition.run(topic, partition, Math.max(next, done));
@@ -154,20 +155,20 @@ function positionOf(topic: string, partition: number): number | null {
 }
 
 function react(id: string, change: AbsenceChange): void {
-  // Absences from before the first load of Rollcall, or from before this program, are no news.
+  // Changes from before the first load of Rollcall, or from before the first start of this program, are not news.
   if (change.snapshot || change.detectedAt < startedAt) return;
   if (known.get(id) !== undefined) return;
   remember.run(id, change.absenceId, change.step, reactionTo(change), factsOf(change.version));
 }
 
 function reactionTo({ absenceId, operation, cause, version, previousVersion }: AbsenceChange): Action {
-  // Nothing happened to the student: the absence `mergedInto` continues. Data under this id belongs to that one.
+  // Nothing happened to the student: the absence `mergedInto` continues this one. Data under this id belongs to that absence.
   if (cause === 'MERGED') return 'nothing';
   const isTooLate = version.toTime != null && version.toTime < Date.now() - tooLateMs;
   if (isTooLate) return 'nothing';
-  // The record has left the hub, but nobody withdrew it: send nothing; a person should find out.
+  // The record has left the hub, but nobody withdrew the absence. Send nothing: a person should find out why.
   if (cause !== 'HUB') return 'ask';
-  // The guardian knows our last message, or, without one, the state before this program.
+  // The guardian knows our last message. If there was none, the guardian knows what was published before this program started.
   const last = lastMessage.get(absenceId);
   const wasPublished = operation === 'REPLACED' || operation === 'DELETED';
   const isReported = last === undefined ? wasPublished : last['action'] !== 'withdraw';
@@ -182,7 +183,7 @@ function reactionTo({ absenceId, operation, cause, version, previousVersion }: A
     case 'DELETED':
       return isReported ? 'withdraw' : 'nothing';
     default:
-      return 'ask'; // a newer Rollcall
+      return 'ask'; // an operation of a newer version of Rollcall
   }
 }
 

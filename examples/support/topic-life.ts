@@ -31,7 +31,7 @@ export async function followLife(
     groupId: `life-${randomUUID()}`,
     allowAutoTopicCreation: false,
   });
-  // This runs also after batches with only ends of transactions, which move the position forward, too.
+  // This also runs after batches that have only ends of transactions, because these batches move the position forward, too.
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     seen = Math.max(seen, Number(payload.lastOffset));
     if (life === null || seen < end - 1) return;

@@ -36,7 +36,7 @@ export function command(): Command {
     .addHelpText(
       'after',
       `
-  ✓ right   - not checked   ! works, but you should know   ✗ must be fixed
+  ✓ right   - not checked   ! works, but read the remark   ✗ must be fixed
 
 --offline is for a pipeline that has no secrets and reaches no service. It lists the variables and files that the
 configuration needs, whether they exist or not. Their values are not checked.
@@ -90,7 +90,7 @@ function* pathsOfApis(config: object): Generator<Finding> {
     if (path !== undefined)
       yield warning(
         `tenants[${at}].hub.baseUrl`,
-        `ends with ${path}, and Rollcall adds such a path to each request`,
+        `ends with ${path}, but Rollcall itself adds such a path to each request`,
         `Write the address without ${path}.`,
       );
   }
@@ -161,7 +161,7 @@ async function report({ output, signal, flags }: CheckVerb, probes: readonly Pro
   const checks = countOf(all.filter(({ level }) => level !== 'unchecked').length, 'check');
   output.line(
     failed > 0
-      ? colors.red(`✗ ${failed} of ${checks} failed${flags.strict === true ? ', with the warnings' : ''}`)
+      ? colors.red(`✗ ${failed} of ${checks} failed${flags.strict === true ? ', including warnings' : ''}`)
       : colors.green(`✓ ${checks}, nothing failed`),
   );
   output.data({ ok: failed === 0, findings: all });

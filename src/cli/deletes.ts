@@ -52,17 +52,17 @@ export function command(): Command {
     .addHelpText('after', HISTORY)
     .action(verbAction(showHistory));
   return new Command('deletes')
-    .description('Decides about deletions that are on hold, because too many rows are missing.')
+    .description('Decides about deletions. They are on hold because too many rows are missing.')
     .addCommand(list.summary('what waits for a decision, since when, and why'))
     .addCommand(approval.summary('remove listed rows that the hub still does not have'))
     .addCommand(history.summary('what was decided, by whom, and why'));
 }
 
 const PARTS = `
-A part belongs to one school or to one collection. A school is a part of its own if it has lost half or more of its rows in a
-collection; the part has its missing rows of each such collection. At most ten schools, the largest ones, are parts of their
-own. The part of a collection has the other missing rows of this collection. Rows of results, categories, schedules and other
-collections that name no school are in the part of their collection.
+A part belongs to one school or to one collection. A school gets a part if half or more of its rows in some collection are
+missing. This part has the missing rows of the school in each such collection. At most ten schools get a part: those with the
+most missing rows. The part of a collection has all other missing rows of this collection. Rows of results, categories,
+schedules and other collections that name no school are in the part of their collection.
 
   school      the school of the part; "several or none": the part has the other missing rows of its collection
   rows        missing rows, and how many rows of this school, or of this collection, are published
@@ -73,8 +73,8 @@ ${EXIT_CODES}`;
 
 const HISTORY = `
 "hold": a hold began, and removals needed a decision; "healed": the hold ended by itself, because all rows that were missing
-when it began were back; "approved": a person approved removals; "accepted": a person accepted rows unlike the published ones
-("pull --accept-new"); "reset": a person reset absences ("state rebuild --reset"). The topic progress keeps these records for
+when it began were back; "approved": a person approved removals; "accepted": a person accepted rows that do not match the published
+ones ("pull --accept-new"); "reset": a person reset absences ("state rebuild --reset"). The topic progress keeps these records for
 good.`;
 
 /** What waits for a decision in a tenant, as `--json` gives it. */
@@ -186,7 +186,7 @@ function show(output: Output, tenantId: string, parted: Parted): void {
     output.line(
       isLost
         ? `\n  ${collection}: the list of its missing rows was lost; the next complete full sync lists them again: rollcall pull --full --tenant ${tenantId}`
-        : `\n  ${collection}: ${countOf(count, 'row')} missing, more than a list can hold: only those above can be approved`,
+        : `\n  ${collection}: ${countOf(count, 'row')} missing, more than a list can hold. Only the rows in the table above can be approved`,
     );
   showWhatToDo(output, tenantId, parted);
   for (const { digest, rows, collections } of parts) {
@@ -197,7 +197,7 @@ function show(output: Output, tenantId: string, parted: Parted): void {
     );
     for (const line of shown) output.line(line);
     if (rows > shown.length)
-      output.line(`    and ${countOf(rows - shown.length, 'other')} (--json names all of the list)`);
+      output.line(`    and ${countOf(rows - shown.length, 'other')} (--json lists all of them)`);
   }
 }
 
@@ -346,8 +346,8 @@ function withLists(config: Config): Config {
     'The list of missing rows is kept in Redis, and the configuration has no redis.url',
     {
       remedy:
-        'Add redis.url, then run rollcall pull --full, which lists what is missing. Without Redis only a higher ' +
-        'deletions.holdAbove lets these deletions through.',
+        'Add redis.url, then run "rollcall pull --full", which lists what is missing. Without Redis, these deletions are ' +
+        'published only if you raise deletions.holdAbove.',
     },
   );
 }

@@ -15,7 +15,7 @@ export function helpCommand(program: Command, withAllVerbs: () => Promise<Comman
     new Command('help')
       .argument(
         '[topic...]',
-        'a verb, with or without its subcommand, an error code, an alert, a part that is not ready, a page, a heading such as "rights", <page>#<heading>, or a word of the glossary',
+        'one of these: a verb (also with its subcommand), an error code, an alert, a part that is not ready, a page, a heading such as "rights", <page>#<heading>, a word of the glossary',
       )
       .description(
         'Explains a verb, says what to do about an error or an alert, or prints a page of the documentation.',
@@ -146,7 +146,7 @@ function exactlyOn(topic: string): readonly Place[] {
     [`glossary#${topic}`, wordOf(topic)],
     [`runbooks#${topic}`, sectionOf('runbooks', topic)],
     [partAddress(topic), partOf(topic)],
-    // The one kind of decision that is no error.
+    // The only kind of decision that is not an error.
     [`${whole}.md`, read(topic === 'rows_on_hold' ? 'decide' : whole)],
   ] as const;
   const places = found.flatMap(([address, text]) => (text === undefined ? [] : [{ address, text }]));

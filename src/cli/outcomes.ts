@@ -35,7 +35,7 @@ export function noteOutcomes(
   for (const { collection, rejected, rejectReasons } of outcomes) {
     if (rejectReasons.length === 0) continue;
     const reasons = rejectReasons.map(({ reason, rows }) => `${formatCount(rows)}: ${printable(reason)}`);
-    const what = `rows that cannot be read, ${formatCount(rejected)} new in rejects`;
+    const what = `some rows cannot be read; new in rejects: ${formatCount(rejected)}`;
     output.note(`! ${collection}: ${what} (${reasons.join('; ')})`);
   }
   for (const { collection, nameless, short = null, outcome } of outcomes) {

@@ -34,7 +34,7 @@ Examples:
   rollcall help KAFKA_UNREACHABLE     what to do about an error
 
 A verb that publishes asks the running process of the tenant to do the work. If no process runs, the verb does the work
-itself. Without redis, it does not see a process on another machine, and takes the tenant over from that process.
+itself. Without redis, a verb does not see a process on another machine, and takes the tenant over from that process.
 
 The configuration is ./rollcall.yaml unless --config or ROLLCALL_CONFIG names another;
 "rollcall help configuration" explains every key.`;
@@ -44,7 +44,7 @@ const LINGER_MS = 2000;
 
 /** Runs the command line of this process, and ends the process with its exit code. */
 export async function runProcess(verbs: Verbs): Promise<void> {
-  // A reader that closed the pipe (`rollcall tail | head`) is no failure.
+  // A reader that closed the pipe (`rollcall tail | head`) is not a failure.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') process.exit();

@@ -26,7 +26,7 @@ export function command(): Command {
     .option('--full', 'run a full sync; if rows are missing, wait for the sync that confirms this')
     .option(
       '--accept-new',
-      'with --full: publish rows although almost all are new; only after a person has checked them',
+      'with --full: publish rows although almost all are new; use this only after a person has checked them',
     )
     .option('--reason <text>', 'with --accept-new: the reason, for "deletes history"')
     .addHelpText(
@@ -113,7 +113,7 @@ async function confirmMissing(
         ? `fewer rows of ${names.join(', ')} came than the hub counts`
         : `the hub did not answer for all of ${names.join(', ')}`;
   const waits = waitMs <= LONGEST_WAIT_MS;
-  const how = waits ? 'waiting for the full sync that confirms it' : 'a later full sync confirms it';
+  const how = waits ? 'waiting for the full sync that looks again' : 'a later full sync looks again';
   output.note(`${tenantId}: ${found}; ${how} (in ${formatDuration(waitMs)})`);
   if (!waits) return outcomes;
   await sleep(waitMs, signal);

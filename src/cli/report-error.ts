@@ -30,7 +30,10 @@ export function reportError(
   const [message, remedy] =
     error instanceof RollcallError
       ? [error.message, error.remedy]
-      : [`Something unforeseen happened: ${safeErrorMessage(error)}`, 'ROLLCALL_DEBUG=1 shows where.'];
+      : [
+          `Something unexpected happened: ${safeErrorMessage(error)}`,
+          'Run the command again with ROLLCALL_DEBUG=1, which shows where it happened.',
+        ];
   const text = `${colors.red('✗')} ${message}\n${colors.cyan('→')} ${remedy}\n`;
   stderr.write(commandsHere(text, options.config));
   if (error instanceof RollcallError)

@@ -152,7 +152,7 @@ function servicesOf({ config, kafka, registry, store }: Assembly): readonly Watc
       ping: () => registry.ping(),
       refusal: 'REGISTRY_REFUSED',
       meanwhile:
-        'Meanwhile Rollcall publishes with the schemas that it knows; consumers may be unable to read.',
+        'Meanwhile Rollcall publishes with the schemas that it knows. Consumers may be unable to decode records.',
     },
   ];
 }

@@ -68,10 +68,14 @@ function subcommand<Flags extends Scope>(
 function requireConfirmed(collections: readonly CollectionName[], isConfirmed: boolean): void {
   const isOfAbsences = collections.length === 1 && collections[0] === 'absence-versions';
   if (isOfAbsences && isConfirmed) return;
-  throw new RollcallError('USAGE_INVALID', '--reset nulls every key of absences and absence-changes', {
-    remedy:
-      'If you want to do this, add "--collection absences" and "--yes". Consumers then see all absences again, as in a first load.',
-  });
+  throw new RollcallError(
+    'USAGE_INVALID',
+    '--reset publishes a null for every key of absences and absence-changes',
+    {
+      remedy:
+        'If you want to do this, add "--collection absences" and "--yes". Consumers then see all absences again, as in a first load.',
+    },
+  );
 }
 
 /** Whether the index is stored. If it is not, this says so. */

@@ -27,7 +27,7 @@ export function command(): Command {
     .option('--tenant <id>', 'only this tenant')
     .option(
       '--wrong',
-      'only what is wrong: the tenants that are not well or have a setting that does nothing, and their collections in which something is wrong',
+      'only tenants that are not well, or that have a setting that does nothing; of their collections, only those in which something is wrong',
     )
     .addHelpText(
       'after',
@@ -40,7 +40,8 @@ During a first load it says how many rows have been read, of how many.
   last full   start of the last complete full sync, by the hub's clock: all that the hub had then is published
   rows then   number of keys of the topic that the last complete full sync found at the hub
   up to       every change at the hub before this time is published, except removals
-  sync        the last sync; "…": it is not complete; "fails": two or more of the same kind have failed in a row
+  sync        the last sync; "…": it is not complete; "fails": two or more of the same kind have failed in a row;
+              "full waits": a full sync is due, and waits for its turn
   on hold     rows whose deletion needs a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
   ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; other collections go on
@@ -49,7 +50,7 @@ The syncs of absence-versions also write absences and absence-changes (↳). Wit
 printed. On a narrow terminal the least important columns are left out. --json prints the tenants of /status.json, with their collections.
 
 Exit codes: 1 a tenant or a collection is in trouble or late, or no process mirrors the tenant any more; 3 none of that,
-but something needs a decision; 0 otherwise. They concern all tenants, and --wrong does not change them.`,
+but something needs a decision; 0 otherwise. The exit code is about all tenants, also those that --wrong leaves out.`,
     )
     .action(verbAction(status));
 }
@@ -242,7 +243,7 @@ export function showTroubles(output: Output, { headline, collections }: TenantSt
 }
 
 const UP_TO =
-  'rows then: in the last full sync; up to: every change at the hub before this time is published';
+  'rows then: number of rows in the last full sync; up to: every change at the hub before this time is published';
 
 function age(iso: string | null, nowMs: number): string {
   return formatAge(iso === null ? null : Date.parse(iso), nowMs);

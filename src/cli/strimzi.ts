@@ -4,7 +4,7 @@ import { NEEDED_OPERATIONS } from '../log/rights.ts';
 import { topicSettings, type WantedTopic } from '../log/topic-settings.ts';
 
 const API = 'kafka.strimzi.io/v1';
-/** As Strimzi calls them. */
+/** The types of resources, by the names that Strimzi uses. */
 const TYPES = { topic: 'topic', group: 'group', 'transactional-id': 'transactionalId' } as const;
 const KINDS = ['topic', 'group', 'transactional-id'] as const;
 

@@ -31,7 +31,7 @@ const TOPICS: readonly TopicSuffix[] = [...COLLECTIONS, ...OWN_TOPICS];
 
 /** What a receipt is about. */
 const SCOPE =
-  'searched in these topics: keys, values, and what persons have written about their decisions; not searched: other topics, Redis, ' +
+  'searched in these topics: keys, values, and what people have written about their decisions; not searched: other topics, Redis, ' +
   'backups, the copies of consumers, pseudonyms and hashes';
 
 /** `rollcall tail`: the records of topics, decoded, as they are committed. */
@@ -50,7 +50,7 @@ export function command(): Command {
       'after',
       `
 Use --about to find what the topics hold about one pupil, for example. It reads every topic of the tenant to its end, and
-searches every key and every field for the id as a whole word, and in "progress" what persons have written about their decisions.
+searches every key and every field for the id as a whole word, and in "progress" what people have written about their decisions.
 In a value that cannot be decoded, a part of a longer word counts, too. ("rollcall help remove-a-pupil" says where it does not
 search.) It ends with a receipt on stderr, for your files: how many records of each topic contain the id, from when to when, how
 many keys still have it, by when Kafka will have deleted the values and keys that were removed, and whether anything is left.
@@ -179,7 +179,7 @@ async function readRecord(
   return { key, headers: headersOf(message), ...shown };
 }
 
-/** Whether the id stands in a record. `value`: decoded, or undefined. */
+/** Whether a record contains the id. `value`: decoded, or undefined. */
 function isAbout(
   search: IdSearch,
   record: {
@@ -213,7 +213,7 @@ function forPeople(topic: string, value: unknown): unknown {
   return value === undefined ? undefined : converters.get(suffix)?.(value);
 }
 
-/** The value of a record; undefined if it is no Avro, as in `absence-state`. Throws `REGISTRY_…`. */
+/** The value of a record; undefined if it is not Avro, as in `absence-state`. Throws `REGISTRY_…`. */
 async function decoded(registry: Registry, record: { topic: string; framed: Buffer }): Promise<unknown> {
   if (record.topic.endsWith(`.${STATE_TOPIC}`)) return undefined;
   return (await registry.decodeOrNull(record.framed)) ?? undefined;

@@ -44,7 +44,7 @@ interface ListFlags extends Scope {
 /** `rollcall topics list|apply|recreate|purge`: compares topics with the contract and the configuration. */
 export function command(): Command {
   const list = new Command('list')
-    .description('Shows every configured topic, and topics left from earlier configurations.')
+    .description('Shows every configured topic, and topics that are left over from earlier configurations.')
     .option('--tenant <id>', 'only this tenant')
     .addOption(
       new Option(
@@ -169,11 +169,11 @@ function show(output: Output, findings: readonly TopicFinding[], left: readonly 
   const remedy = topicMismatch(wrong)?.remedy ?? 'Create them: "rollcall topics apply", or "rollcall run".';
   if (wrong.length > 0)
     output.line(
-      `${colors.red('✗')} ${wrong.length} of ${findings.length} missing or different\n${colors.cyan('→')} ${remedy}`,
+      `${colors.red('✗')} missing, or different from the contract: ${wrong.length} of ${countOf(findings.length, 'topic')}\n${colors.cyan('→')} ${remedy}`,
     );
   if (left.length > 0)
     output.line(
-      `${colors.yellow('!')} ${countOf(left.length, 'topic')} left over, not configured\n${colors.cyan('→')} To delete them with all their records, add --yes: rollcall topics purge ${left.map(({ topic }) => topic).join(' ')}`,
+      `${colors.yellow('!')} ${countOf(left.length, 'topic is', 'topics are')} left over: the configuration does not want them\n${colors.cyan('→')} To delete them with all their records, add --yes: rollcall topics purge ${left.map(({ topic }) => topic).join(' ')}`,
     );
   const data = findings.map(({ topic: { name, partitions }, ...found }) =>
     Object.assign(found, { topic: name, wantedPartitions: partitions, notConfigured: null }),

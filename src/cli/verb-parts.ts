@@ -20,7 +20,7 @@ export async function sayingIfLong<T>(
   what: string,
   answer: () => Promise<T>,
 ): Promise<T> {
-  const text = `Kafka (${brokers.join(', ')}): still waiting for ${what}; half a minute at most if brokers are down.\n`;
+  const text = `Kafka (${brokers.join(', ')}): still waiting for ${what}. If brokers are down, this takes half a minute at most.\n`;
   const saying = setTimeout(() => process.stderr.write(text), SAY_AFTER_MS);
   try {
     return await answer();
@@ -57,7 +57,7 @@ export async function readTenantProgress(
   const { kafka, registry, config } = assembly;
   const { topicPrefix } = config.kafka;
   const tenantIds = tenants.map(({ id }) => id);
-  return sayingIfLong(config.kafka, 'the leaders of the topics progress', () =>
+  return sayingIfLong(config.kafka, 'the leaders of the topics named progress', () =>
     readKnownProgress({ kafka, registry, topicPrefix, tenantIds, signal }),
   );
 }

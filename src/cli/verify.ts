@@ -45,10 +45,10 @@ that the next full sync only notes that the hub lacks the key. The second full s
 third, if the hub is paged by offset).
 Keys are printed only with --ids or --json, since they may be those of persons.
 
---repair says first what it will publish: the keys that are wrong, unless the hub has them as the topic does. It rebuilds the
-index of their collections, runs a full sync of them, which also publishes what has changed at the hub, says how many records it
-has published, and verifies again. It never publishes a step of an absence twice, so a gap stays. Too many removals at once still
-need a decision.
+--repair first says which keys are wrong. Then it rebuilds the index of their collections, and runs a full sync of these
+collections. The full sync publishes each wrong key that the hub does not have as the topic does, and also what has changed at
+the hub. --repair then says how many records it has published, and verifies again. It never publishes a step of an absence
+twice, so a gap stays. Too many removals at once still need a decision.
 
 Exit codes: 0 equal or pending; 1 something is wrong, or could not be compared; 3 the only differences
 are removals that need a decision.

@@ -34,7 +34,7 @@ export function watchConfig(
   let lastText = file.text;
   const timer = setInterval(() => {
     const { text } = file;
-    // A file that is being written could lack the end of a tenant's settings, such as what is not to be published.
+    // A file that is still being written may lack its end: for example, the list of fields that must not be published.
     if (text === lastText) look();
     lastText = text;
   }, RECHECK_AFTER_MS);

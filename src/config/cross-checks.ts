@@ -124,7 +124,7 @@ function scheduleFindings(tenant: Written): Finding[] {
   if (isNamed) {
     const needed = students === 'absent' || students === 'all' ? collectionOf(students) : null;
     if (needed !== null && !isMirrored(collections, needed)) {
-      const message = `needs the collection ${needed} for ${String(students)}: enable that, name ids, or disable the collection schedules`;
+      const message = `needs the collection ${needed}, because its value is "${String(students)}": enable ${needed}, name ids, or disable the collection schedules`;
       findings.push({ path: ['schedules', 'students'], message });
     }
     // The start of a lesson shows its day.
@@ -181,11 +181,11 @@ function redisFindings({ url, sentinel, cluster, ssl }: Written): Finding[] {
       message: 'names several servers: set redis.sentinel if they are Sentinels, or redis.cluster: true',
     });
   if (isCluster && sentinel !== undefined)
-    findings.push({ path: ['redis', 'cluster'], message: 'must be left out where redis.sentinel is set' });
+    findings.push({ path: ['redis', 'cluster'], message: 'must be left out if redis.sentinel is set' });
   if (isCluster && /\/[1-9]\d*$/.test(String(url)))
     findings.push({ path: ['redis', 'url'], message: 'names a database, and a Cluster has only database 0' });
   if (ssl !== undefined && String(url).startsWith('redis://'))
-    findings.push({ path: ['redis', 'url'], message: 'must begin with rediss://, since redis.ssl is set' });
+    findings.push({ path: ['redis', 'url'], message: 'must begin with rediss://, because redis.ssl is set' });
   return findings;
 }
 
@@ -194,12 +194,12 @@ function certificateFindings(tls: Written, path: KeyPath): Finding[] {
   const lone = missingPartner(tls, path, ['cert', 'key']);
   if (typeof key !== 'string' || !key.includes('ENCRYPTED')) return lone;
   if (typeof passphrase !== 'string')
-    return [...lone, { path: [...path, 'passphrase'], message: 'is missing; key is encrypted' }];
+    return [...lone, { path: [...path, 'passphrase'], message: 'is missing, but the key is encrypted' }];
   try {
     createPrivateKey({ key, passphrase });
     return lone;
   } catch {
-    return [...lone, { path: [...path, 'passphrase'], message: 'does not decrypt key' }];
+    return [...lone, { path: [...path, 'passphrase'], message: 'does not decrypt the key' }];
   }
 }
 

@@ -16,7 +16,7 @@ import { Secret } from './redacted-secret.ts';
 /** Large enough for the bundle of a system's authorities. */
 const MOST_PEM_CHARACTERS = 1_048_576;
 
-/** Certificates are no secrets, but follow their files like the key that belongs to them. */
+/** Certificates are not secret, but they change with their files, as the key that belongs to them does. */
 function pem() {
   return text(MOST_PEM_CHARACTERS)
     .regex(/-----BEGIN [A-Z ]+-----/, { error: 'is not PEM: "-----BEGIN …" is expected' })
@@ -117,7 +117,7 @@ export const kafka = z
         typeof written === 'number' ? { default: written } : { default: 3, ...written },
       )
       .describe(
-        'Number of partitions of new topics: one number for all, or a map with a number by collection and a `default` for the others. `progress` always has 1. To change the number of an existing topic, run `rollcall topics recreate`.',
+        'Number of partitions of new topics: one number for all, or a map with a number for some collections, and a `default` for the others. `progress` always has 1. To change the number of an existing topic, run `rollcall topics recreate`.',
       ),
     session: duration({ min: '6s', max: '1m' })
       .prefault('10s')
@@ -127,7 +127,7 @@ export const kafka = z
     ssl: z
       .union([flag(), tls()], { error: 'must be true, false or a map of settings' })
       .prefault(false)
-      .describe('Whether connections use TLS; a map also sets certificates.'),
+      .describe('Whether connections use TLS. A map of settings turns TLS on, and sets certificates.'),
     sasl: sasl.optional().describe('Log-in by SASL. Without this map, Rollcall does not log in.'),
   })
   .transform(({ session, ...rest }) => ({ ...rest, sessionMs: session }))

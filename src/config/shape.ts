@@ -30,7 +30,7 @@ export function mechanismsWith(schema: JsonSchema, path: KeyPath): readonly stri
   });
 }
 
-/** The values without a default in the map or list at a path, each by its path within it: `hub.baseUrl`. */
+/** The required keys of the map or list at a path, each as a path within this map or list: `hub.baseUrl`. */
 export function neededAt(schema: JsonSchema, path: KeyPath): readonly string[] {
   return schemasAt(schema, path).flatMap(neededIn);
 }

@@ -55,7 +55,7 @@ const hub = z
     maxConcurrentRequests: wholeNumber({ min: 1, max: 32 })
       .prefault(4)
       .describe(
-        'How many requests are sent at once, at most. All tenants of a process at one host together send at most 32.',
+        'How many requests to this hub may be under way at once. If hubs of several tenants of a process have the same host, at most 32 requests to this host are under way.',
       ),
     requestTimeout: duration({ min: '1ms', max: '1h' })
       .prefault('60s')
@@ -72,7 +72,7 @@ export const tenant = z
   .strictObject({
     id: z
       .string({ error: 'must be text (put a number in quotes)' })
-      .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be 1 to 40 of a-z, 0-9 and -' })
+      .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be 1 to 40 characters, each of them a-z, 0-9 or -' })
       .describe('Name of the tenant. It is part of the names of its topics.'),
     hub,
     collections: z
@@ -111,7 +111,7 @@ export const tenant = z
       })
       .prefault({})
       .transform(({ forgetAfter }) => ({ forgetAfterMs: forgetAfter }))
-      .describe('Absence changes.'),
+      .describe('Settings of absence-changes.'),
   })
   .transform(({ collections, incrementalEvery, incrementalOverlap, ...rest }) => ({
     ...rest,

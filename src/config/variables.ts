@@ -9,7 +9,7 @@ export interface FillSources {
 export interface FillProblem {
   /** The end of a sentence that begins with the path of the key: "is missing". */
   readonly message: string;
-  /** The variable or file that has no value; left out if the problem is another one. */
+  /** The variable or file that has no value; left out if the problem is of another kind. */
   readonly needs?: { readonly kind: 'environment variable' | 'file'; readonly name: string };
 }
 

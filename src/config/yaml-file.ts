@@ -111,16 +111,15 @@ function lineOfNode(node: unknown, lines: LineCounter): number | null {
 const PLAIN_WORDS: Partial<Record<ErrorCode, string>> = {
   BAD_DQ_ESCAPE: 'a backslash within double quotes is not followed by a known escape; use single quotes',
   BAD_INDENT: 'the line is not indented like its neighbours, or a bracket above it is not closed',
-  BAD_SCALAR_START: 'the value begins with a character that needs quotes around the value',
-  BLOCK_AS_IMPLICIT_KEY: 'the value contains ": ", which needs quotes around the value',
-  DUPLICATE_KEY: 'the same key appears further up already',
+  BAD_SCALAR_START: 'the value begins with a character that is allowed only in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'the value contains ": ", which is allowed only in quotes',
+  DUPLICATE_KEY: 'the same key is already in a line above',
   MISSING_CHAR: 'a colon, a quote or a bracket is missing here or above, or the indentation is wrong',
   MULTILINE_IMPLICIT_KEY:
     'a colon and a space are missing after the key, or the indentation of this line or of the next one is wrong',
   MULTIPLE_DOCS: '"---" begins a second document; only one is read',
   TAB_AS_INDENT: 'a tab indents the line; use spaces',
-  UNEXPECTED_TOKEN:
-    'a part of the line is at a place where nothing more may follow; does the value need quotes?',
+  UNEXPECTED_TOKEN: 'something follows after the end of the value; does the value need quotes?',
 };
 
 /**

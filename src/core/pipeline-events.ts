@@ -24,7 +24,7 @@ export type PipelineEvent =
       /** Index entries of contradictory absences; null except for `absence-versions` with absences mirrored. */
       readonly contradictions: number | null;
     } & Standing)
-  /** A full sync is due, and waits for the full syncs of other tenants. `sync-started` follows, of this or of a requested sync. */
+  /** A full sync is due, and waits for the full syncs of other tenants. When this sync or a requested sync begins, `sync-started` follows. */
   | { readonly type: 'full-sync-waits'; readonly collection: CollectionName }
   | { readonly type: 'sync-started'; readonly collection: CollectionName; readonly mode: SyncMode }
   | {

@@ -1,6 +1,6 @@
 /** Most rows of a transaction: large enough to make its fixed cost small, small enough for memory (docs/performance.md). */
 const MOST_ROWS = 2_000;
-/** As many as on a page. */
+/** As many rows as a page has by default. */
 const FIRST_ROWS = 1_000;
 /** Half of a transaction's time-out, after which the brokers would abort it. */
 const LONGEST_MS = 30_000;

@@ -35,7 +35,7 @@ export class HubError extends RollcallError {
   }
 }
 
-/** An answer above the bytes that are received without a turn (see {@link LARGE_BYTES}). */
+/** An answer that is larger than a request may receive without waiting for a turn (see {@link LARGE_BYTES}). */
 export class LargeAnswer extends HubError {
   constructor(where: string) {
     super('HUB_RESPONSE_TOO_LARGE', `Cannot read ${where}: the answer is larger than ${LARGE_BYTES} bytes`, {

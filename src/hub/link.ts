@@ -3,7 +3,7 @@ import LinkHeader from 'http-link-header';
 export interface PageLinks {
   /** Whether the page has paging links (first, prev, next, last). Only then does a missing `next` prove an end. */
   readonly paging: boolean;
-  /** The target of `rel="next"`, as it stands there. */
+  /** The target of `rel="next"`, as the header has it. */
   readonly next: string | null;
 }
 

@@ -25,7 +25,7 @@ export interface PageContext {
   readonly cursor?: string | null | undefined;
 }
 
-/** Reads an answer as a page. Throws HUB_BODY_INVALID when it is no collection, HUB_PAGE_TOO_LONG with too many rows. */
+/** Reads an answer as a page. Throws HUB_BODY_INVALID when it is not a collection, HUB_PAGE_TOO_LONG with too many rows. */
 export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const { collection, where, limit } = context;
   const { link, requested, known, hubTimeMs, readVersion, bytes } = answer;

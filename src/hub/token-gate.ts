@@ -16,7 +16,7 @@ function waitsAfter({ code, status }: HubError): Backoff {
   return status === 400 || status === 401 || status === 403 ? REFUSED_WITHOUT_CODE : IN_TROUBLE;
 }
 
-const ASKS_AGAIN = 'A corrected secret is tried at once, this one not before';
+const ASKS_AGAIN = 'Rollcall tries a corrected secret at once. It does not try this secret again before';
 
 interface Failure {
   readonly error: HubError;

@@ -13,7 +13,7 @@ export interface KafkaConnection {
   readonly tls: boolean | ConnectionOptions;
   /** kafkajs keeps this very object, and reads the password at each authentication: a getter lets a rotated one take effect. */
   readonly sasl: SASLOptions | Mechanism | undefined;
-  /** A member of a group may wait so long for the group's leader (worker-group.ts). */
+  /** For this long, a member of a group may wait for the leader of the group (worker-group.ts). */
   readonly sessionMs: number;
 }
 

@@ -207,7 +207,7 @@ function batchUnreadable({ topic, partition }: TopicPartition, offset: number): 
   const place = `The batch at offset ${offset} of ${partitionName(topic, partition)}`;
   const what = `${place} cannot be read: it is damaged, or longer than ${MAX_DECOMPRESSED_BYTES} bytes when it is decompressed`;
   return new RollcallError('KAFKA_REFUSED', what, {
-    remedy: `Rollcall writes no such batch. Find out which program does. Stop every process of this tenant, ${beginningAgain(topic)}, and start the processes again: they publish the records of this topic again.`,
+    remedy: `Rollcall writes no such batch. Find out which program wrote it. Stop every process of this tenant, ${beginningAgain(topic)}, and start the processes again: they publish the records of this topic again.`,
   });
 }
 

@@ -74,7 +74,7 @@ export class TakeOver {
     const message = `Another process has taken over tenant ${this.#options.tenantId}`;
     throw new RollcallError('OWNERSHIP_LOST', message, {
       remedy:
-        'The newer process continues. This process tries again while the tenant is assigned to it. If this repeats, look for a process with the same kafka.topicPrefix and Kafka that is not in the group of these workers.',
+        'The newer process continues. This process tries again while the tenant is assigned to it. If this repeats, look for a process that uses the same Kafka and the same kafka.topicPrefix, but is not in the consumer group of these workers.',
     });
   }
 
@@ -102,7 +102,9 @@ export class TakeOver {
     const written = changed.filter((_, at) => ranges[at]?.partitions.some(({ high }) => high > 0));
     const findings = written.map((topic) => {
       const { partitions, suffix } = topic;
-      const differences = [`it has ${partitions} partitions, its records were written to ${before[suffix]}`];
+      const differences = [
+        `it has ${partitions} partitions, but its records were written to ${before[suffix]}`,
+      ];
       return { topic, exists: true, partitions, leaderless: [], differences, curable: false };
     });
     const mismatch = topicMismatch(findings);

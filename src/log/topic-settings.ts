@@ -13,7 +13,7 @@ import { RequestFailure } from './transaction-brokers.ts';
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
 
 const DAY_MS = 24 * 3_600_000;
-/** For a controller that is busy. */
+/** How long a change may take, because the controller may be busy. */
 const CHANGED_WITHIN_MS = 5_000;
 
 /** How an existing topic's setting is compared with the wanted one. */
@@ -161,7 +161,7 @@ function compare(
     );
   const curable = partitions === topic.partitions;
   if (!curable)
-    differences.push(`it has ${partitions} partitions, the configuration says ${topic.partitions}`);
+    differences.push(`it has ${partitions} partitions, but the configuration says ${topic.partitions}`);
   return { topic, exists: true, partitions, leaderless, differences, curable };
 }
 

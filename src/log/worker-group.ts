@@ -49,7 +49,7 @@ interface JoinedGroup {
 const PROTOCOL_TYPE = 'rollcall';
 /**
  * The name of {@link assign}. If a later version assigns tenants in another way, it must also offer this name.
- * Otherwise it cannot join beside this version.
+ * Otherwise it cannot join a group that has members of this version.
  */
 const PROTOCOL = 'sticky';
 const HEARTBEATS_IN_SESSION = 5;

@@ -72,7 +72,7 @@ export const COLLECTIONS = Object.keys(DESCRIBED) as readonly CollectionName[];
 
 /** Topics of a tenant without a collection of the hub. */
 export const OWN_TOPICS = ['rejects', 'progress'] as const;
-/** The changelog of the absence view. Only Rollcall reads it; its values are no Avro. */
+/** The changelog of the absence view. Only Rollcall reads it. Its values are not Avro. */
 export const STATE_TOPIC = 'absence-state' as const;
 export type TopicSuffix = CollectionName | (typeof OWN_TOPICS)[number] | typeof STATE_TOPIC;
 

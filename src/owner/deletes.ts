@@ -44,7 +44,7 @@ export interface ApprovedCollection {
 }
 
 export interface ApproveOutcome {
-  /** False: a part is another one now, and nothing was removed. */
+  /** False: a part has changed since it was listed, and nothing was removed. */
   readonly isSame: boolean;
   readonly collections: readonly ApprovedCollection[];
   /** Rows that wait for a decision afterwards. */
@@ -104,7 +104,7 @@ function requireNoReason(approvals: readonly Approval[], { writers }: OwnerWork)
 export function approvalRefused(tenantId: string, { foreign }: Waiting): RollcallError | null {
   if (foreign.length === 0) return null;
   const what = `Nothing can be approved: the rows that the hub returns for ${named(foreign)} may be another tenant's`;
-  const remedy = `Decide that first. ${WRONG_TENANT_REMEDY}: ${acceptCommand(tenantId)}`;
+  const remedy = `First decide whose rows they are. ${WRONG_TENANT_REMEDY}: ${acceptCommand(tenantId)}`;
   return new RollcallError('HUB_FOREIGN_DATA', what, { remedy });
 }
 

@@ -42,7 +42,7 @@ export interface CollectionPlan extends PlannedRecords, Omit<PlannedSync, 'misse
   readonly keys: PlannedRecords['keys'] & PlannedSync['missed'];
 }
 
-/** The longest time that a timer takes, ms: no incremental sync runs beside the planned full sync. */
+/** The longest time for which a timer can be set, ms: so no incremental sync runs at the same time as the planned full sync. */
 const NEVER_MS = 2 ** 31 - 1;
 
 /**

@@ -124,7 +124,7 @@ function perKind<T>(make: () => T): Record<PlannedKind, T> {
   return Object.fromEntries(PLANNED_KINDS.map((kind) => [kind, make()])) as Record<PlannedKind, T>;
 }
 
-/** The kind in `ce_type`. The removal of the events of an absence is no event, so it has a kind of its own. */
+/** The kind in `ce_type`. The removal of the events of an absence is not an event, so it has a kind of its own. */
 function kindOf({ topic, body, headers, sharedHeaders }: OutgoingRecord): PlannedKind {
   if (topic === 'absence-changes' && body === null) return 'forgotten';
   if (topic === 'rejects') return body === null ? 'unrejected' : 'rejected';

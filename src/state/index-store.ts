@@ -73,8 +73,9 @@ export interface IndexReplay {
  *
  * A lookup names the transaction that the index must reflect, and a write the one before it. If the index is
  * elsewhere (a failover, a restore, another process), the call throws `INDEX_DIVERGED`. `count`, `keys` and `entries`
- * name no transaction. A caller that would mistake a lost index for an empty one looks up no keys afterwards: this
- * throws if the index was lost. `INDEX_UNREACHABLE` is transient. Callers write nothing before Kafka has committed it.
+ * name no transaction, so a lost index looks empty to them. If a caller must know the difference, it calls `lookup`
+ * afterwards with an empty list of keys, which throws if the index was lost. `INDEX_UNREACHABLE` is transient. Callers
+ * write nothing before Kafka has committed it.
  */
 export interface CollectionIndex {
   /** Returns null for an index that is empty, unknown or in an unfinished replay. */

@@ -5,7 +5,7 @@ import { Cluster, Redis, type ClusterOptions } from 'ioredis';
 export interface RedisServers {
   /**
    * `redis://` or `rediss://`, with or without user name and password: one server, Sentinels, or some nodes of a Cluster.
-   * Several hosts stand in one address, with commas.
+   * Several hosts are written in one address, with commas between them.
    */
   readonly url: string;
   /** The servers of `url` are Sentinels, which know the primary by the name `master`. */

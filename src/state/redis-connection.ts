@@ -58,7 +58,7 @@ export class RedisConnection {
     const pauseMs = (attempt: number) => jitteredPauseMs(RECONNECTIONS, attempt, Math.random);
     this.#client = createRedisClient(options, ofServer, pauseMs);
     this.#client.on('error', (error: Error) => this.#note(error));
-    // ioredis says in the end only that no Sentinel helped.
+    // In the end, ioredis only reports that no Sentinel helped. So keep the error of each Sentinel.
     this.#client.on('sentinelError', (error: Error) => (this.#trouble = error));
     this.#client.on('ready', () => {
       this.#trouble = null;

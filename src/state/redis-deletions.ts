@@ -5,7 +5,7 @@ import type { RedisConnection } from './redis-connection.ts';
 import type { TenantKeys } from './redis-keys.ts';
 
 const FIELDS_AT_ONCE = 5_000;
-/** The field beside the keys, which have a prefix. */
+/** A field of the same hash as the keys. (The fields of the keys have a prefix.) */
 const SYNC_FIELD = 'sync';
 const KEY_PREFIX = '=';
 

@@ -5,7 +5,7 @@ const RIGHTS =
   '~{<keyPrefix>:* +hget +hmget +hset +hdel +hlen +hscan +get +set +del +unlink +pexpire +llen +rpush +lpop +lrem ' +
   '+multi +exec +eval +evalsha +select +info +cluster|slots +asking';
 
-const CREDENTIALS = 'Check redis.username and redis.password, or those in redis.url.';
+const CREDENTIALS = 'Check redis.username and redis.password.';
 
 /** What a person has to change, and how, by Redis' error code: the first word of an error reply. */
 const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {

@@ -38,7 +38,7 @@ async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): 
   let isOver = false;
   try {
     const result = await options.handle(request, async (progress) => {
-      // Work that goes on beside the part that failed still reports.
+      // One part has failed, but other work that was going on at the same time still reports.
       if (isOver) return;
       // Lost progress must not fail the work; the next report replaces it.
       const sent = coordination
@@ -60,7 +60,7 @@ async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): 
     };
   } finally {
     isOver = true;
-    // No progress may arrive after the outcome: the asker would wait for another one.
+    // No progress may arrive after the outcome, because the asker would then wait for another outcome.
     await reports;
   }
 }

@@ -59,7 +59,7 @@ async function withoutNowEmpty(
   for (const row of differing) {
     if (row.key === null) continue;
     becameEmpty.set(row.key, row);
-    // The end of a full sync decides about the key as one that became empty, so it must not find the key unseen, too.
+    // At the end of a full sync, this key is treated as a scope that became empty. So the key must not count as unseen, too.
     if (sync.isFull) sync.seen?.add(row.key);
   }
   // A day without lessons is news only if lessons were published. A class without students is news even if nothing was.

@@ -6,7 +6,7 @@ import type { SyncStats } from '../core/sync-stats.ts';
 
 /** Options of a requested sync. */
 export interface SyncOptions {
-  /** A person has confirmed that rows unlike the published ones are right. */
+  /** A person has confirmed that rows that do not match the published ones are right. */
   readonly acceptNew?: boolean | undefined;
   readonly person?: Person | undefined;
   /** For a full sync: what a person has approved, at most 100,000 keys. They are removed if the sync misses them too. */

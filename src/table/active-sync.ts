@@ -17,7 +17,7 @@ export interface ActiveSync {
   readonly isFull: boolean;
   /** Keys that the scan of the sync has read; null without a scan. */
   readonly seen: SeenKeys | null;
-  /** Only for a full sync: keys that other syncs have read since this sync began. They are no candidates for deletion. */
+  /** Only for a full sync: keys that other syncs have read since this sync began. They must not be deleted. */
   readonly seenByOthers: SeenKeys | null;
   /** Only for a full sync. */
   readonly seenRejects: SeenKeys | null;

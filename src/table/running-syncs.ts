@@ -34,7 +34,7 @@ export class RunningSyncs {
     this.#publishedAt.set(key, this.readVersion);
   }
 
-  /** Whether a key was published after one read version, and not after another one. */
+  /** Whether a key was published after the read version `after`, and not after the read version `until`. */
   wasPublished(key: string, after: number, until: number): boolean {
     const publishedAt = this.#publishedAt.get(key) ?? -1;
     return publishedAt > after && publishedAt <= until;

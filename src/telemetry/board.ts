@@ -135,7 +135,7 @@ export class Board {
     return { ready: ofProcess.length === 0 && isAnyReady, reasons: [...ofProcess, ...ofTenants, ...ofFile] };
   }
 
-  /** What is wrong with the process itself, beside its tenants. */
+  /** What is wrong with the process itself, and not with one of its tenants. */
   ofProcess(): NotReady[] {
     const why = this.#fatal ?? 'the process is ending';
     const stop = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' } as const;

@@ -20,7 +20,7 @@ const FAILING_AFTER = 2;
 export const INCONCLUSIVE_REMEDY =
   'Run "rollcall check": it says what is wrong with the answers of the hub, and what the hub refuses this client. Nothing was removed.';
 
-/** For an error that nobody has foreseen. */
+/** The remedy for an error that nobody expected. */
 const FAULT_REMEDY =
   'This is a fault of Rollcall. Report it with the stack from the log. Rollcall tries again by itself.';
 

@@ -14,7 +14,7 @@ const DELETION_WORDS = {
   healed: 'all rows of this collection that were missing are back: its removals need no decision any more',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
-  accepted: 'a person has accepted rows unlike the published ones',
+  accepted: 'a person has accepted rows that do not match the published ones',
   reset: 'a person resets absences: a null is published for every key of absences and absence-changes',
 } as const;
 
@@ -35,7 +35,7 @@ function nonZero(tally: Readonly<DerivedTally>): Partial<DerivedTally> | null {
 const DEVIATIONS = [
   [
     'rowsRepeated',
-    'the hub lists ids more than once with different content; the first row of each id counts, the others are ignored',
+    'the hub lists ids more than once with different content: the first row of each id counts, and the others are ignored',
   ],
   [
     'rowsOlder',
@@ -214,7 +214,7 @@ function holdRemedy(tenant: string): string {
 
 function logCompared(logger: Logger, isNews: boolean, mismatch: RollcallError | null): void {
   if (mismatch !== null) logFailure(logger, isNews, { error: mismatch });
-  else if (isNews) logger.info('topics fit, and no right is missing any more');
+  else if (isNews) logger.info('the topics match the contract, and no right is missing any more');
 }
 
 function logFailure(logger: Logger, isNews: boolean, failure: Readonly<Record<string, unknown>>): void {

@@ -184,7 +184,7 @@ function registerGauges(registry: Registry, board: Board): void {
   );
   gauge(
     'owner',
-    '1 while this process owns the tenant; 0 for every other one of the configuration.',
+    '1 while this process owns the tenant; 0 for every other tenant of the configuration.',
     ['tenant'],
     () => {
       const own = new Set(board.tenants.filter(({ isOwner }) => isOwner).map(({ tenant }) => tenant));
@@ -270,7 +270,7 @@ function registerCollectionGauges(
   );
   ofCollections(
     'rows_on_hold',
-    'Rows on hold, whose deletion needs a decision: see rollcall deletes list.',
+    'Rows on hold, whose deletion needs a decision: "rollcall deletes list" lists them.',
     ({ each }) => each.rowsOnHold,
   );
   ofCollections(
@@ -281,13 +281,13 @@ function registerCollectionGauges(
   ofCollections('rejects', 'Rows and scopes that are in the topic rejects now.', ({ live }) => live.rejects);
   ofCollections(
     'watermark_timestamp_seconds',
-    'Every change at the hub before this time is published, in seconds since the epoch.',
+    'Time (seconds since the epoch) before which every change at the hub is published.',
     ({ each: { hasIncremental, watermark }, status: { hubClockAheadMs } }) =>
       hasIncremental && watermark !== null ? (Date.parse(watermark) - hubClockAheadMs) / 1000 : null,
   );
   ofSyncs(
     'last_complete_sync_timestamp_seconds',
-    'When the last complete sync ended, in seconds since the epoch; 0 until there has been a full one.',
+    'Time (seconds since the epoch) at which the last complete sync ended; 0 until there has been a complete full sync.',
     ({ completedMs }, mode) => (completedMs[mode] === null ? null : completedMs[mode] / 1000),
   );
   ofSyncs('sync_in_progress', '1 while a sync runs.', ({ running }, mode) => Number(running.has(mode)));

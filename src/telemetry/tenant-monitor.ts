@@ -13,11 +13,12 @@ import { type CollectionMonitor, monitorsOf, reasonOf, type Reason } from './col
 
 /** The hub may fail like this for one collection, and answer for the others. */
 const MAY_BE_OF_ONE = /^HUB_(UNAVAILABLE|TIMEOUT)$/;
-/** A commit that waited for no quota. */
+/** A commit that takes no longer than this did not wait for a quota. */
 const FAST_MS = 1_000;
 const THROTTLED: Reason = {
   why: 'throttled by the broker: requests wait for the quota of this user or client id',
-  remedy: 'Raise its producer_byte_rate (kafka-configs), or wait: Rollcall goes on at the allowed rate.',
+  remedy:
+    'Raise the producer_byte_rate of this user or client id (kafka-configs), or wait: Rollcall goes on at the allowed rate.',
 };
 const TAKING_OVER: Reason = {
   why: 'the process is taking over the tenant and bringing its index up to date',
@@ -123,7 +124,7 @@ export class TenantMonitor {
         return this.#isFailureNew(event.collection);
       case 'sync-failed':
         if (isFromHub(event.error)) return this.#noteHubFailure(event.error, event.collection);
-        // Any other one ends the session, which reports it.
+        // Any other error ends the session, and the session reports the error.
         return isOfOneCollection(event.error) && this.#isFailureNew(event.collection);
       case 'not-offered':
         this.#noteRefusal(event.error);

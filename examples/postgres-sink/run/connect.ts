@@ -15,11 +15,11 @@ const EXAMPLE = join(import.meta.dirname, '..');
 /** How to wait for something. */
 export interface Waiting {
   readonly signal: AbortSignal;
-  /** Called with how far it is, for people. */
+  /** Called with a text for people that says how far along the work is. */
   readonly onWait?: (state: string) => void;
 }
 
-/** Has Maven fetch Kafka Connect, the sink and the converter, or find that they are there. */
+/** Lets Maven download Kafka Connect, the sink and the converter, if they are not there yet. */
 export async function fetchConnect({ signal, onWait }: Waiting): Promise<void> {
   const progress = mavenProgress();
   const onOutput = (chunk: string): void => {
@@ -39,7 +39,7 @@ export interface Connect extends AsyncDisposable {
   readonly connectors: readonly string[];
   /** What its REST API says of a connector's positions, as JSON. */
   positions(connector: string): Promise<string>;
-  /** Throws StackError with the reason where a task has failed. */
+  /** Throws StackError with the reason if a task has failed. */
   check(): Promise<void>;
   /** Kills it as `kill -9` does, and starts it again. */
   killAndStart(): Promise<void>;

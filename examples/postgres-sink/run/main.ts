@@ -26,7 +26,7 @@ import { fetchConnect, startConnect } from './connect.ts';
 import { openDatabase } from './postgres.ts';
 import { addressesOf, EXAMPLE, takePositions, until, untilTaken, type Sink } from './sink.ts';
 
-/** The longest time that a timer takes. */
+/** The longest time for which a timer can be set. */
 const FOREVER_MS = 2 ** 31 - 1;
 
 const options = readOptions(import.meta.filename, {
@@ -41,7 +41,7 @@ const changesPerMinute = wholeNumber('--changes-per-minute', options['changes-pe
 
 const { print, doing, colors } = createScreen(process.stdout, process.env);
 
-/** Says what the program waits for, and how far that is, as the function is told that is returned. */
+/** Shows what the program waits for. Call the function that this returns to show how far along that is. */
 function waiting(what: string): (state: string) => void {
   let now = what;
   doing(() => now);

@@ -62,7 +62,7 @@ export async function openDatabase(named: string | null, signal: AbortSignal): P
   };
 }
 
-/** Starts a server with data that is thrown away, as the user `postgres` where this one is root, which it refuses. */
+/** Starts a server whose data is thrown away. PostgreSQL refuses to run as root: then the server runs as the user `postgres`. */
 async function startServer(signal: AbortSignal): Promise<{ url: URL; stop: () => Promise<void> }> {
   const [postgres, initdb] = [findProgram('postgres'), findProgram('initdb')];
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-postgres-'));
@@ -124,7 +124,7 @@ async function startServer(signal: AbortSignal): Promise<{ url: URL; stop: () =>
   return { url, stop };
 }
 
-/** Debian has PostgreSQL's programs outside of the PATH, a folder for each version. */
+/** Debian has PostgreSQL's programs outside of the PATH, in a folder for each version. */
 function findProgram(name: string): string {
   const newest = globSync(`/usr/lib/postgresql/*/bin/${name}`).toSorted().at(-1);
   const found = newest ?? findInPath(name);

@@ -28,7 +28,7 @@ export function addressesOf(
   };
 }
 
-/** Has the table `positions` say how far the connectors are. */
+/** Stores in the table `positions` how far the connectors have read. */
 export async function takePositions({ connect, database }: Sink): Promise<void> {
   await connect.check();
   for (const connector of connect.connectors) {
@@ -58,7 +58,7 @@ export async function untilTaken(
     onWait(`the table progress is up to date for ${known.length} of ${published.length} collections`);
     return known.length === published.length;
   });
-  // While the district changes there is always a later record, so the last one of now is what counts.
+  // While the district changes, there is always a later record. So wait only for the record that is the last one now.
   const last = await database.rows<Last>(LAST_PUBLISHED);
   await until(signal, async () => {
     await takePositions(sink);

@@ -8,7 +8,7 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- $problems = append $problems "image.repository ends with a tag: write the tag into image.tag." -}}
 {{- end -}}
 {{- if not $config.tenants -}}
-{{- $problems = append $problems "config.tenants names no tenant: give each an id and its hub (baseUrl, tokenUrl, clientId, clientSecret)." -}}
+{{- $problems = append $problems "config.tenants names no tenant: give each tenant an id and its hub (baseUrl, tokenUrl, clientId, clientSecret)." -}}
 {{- end -}}
 {{- if not (dig "kafka" "brokers" nil $config) -}}
 {{- $problems = append $problems "config.kafka.brokers names no broker: give a list of host:port." -}}
@@ -18,14 +18,14 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- end -}}
 {{- $host := dig "http" "host" "" $config -}}
 {{- if not (has $host (list "0.0.0.0" "::")) -}}
-{{- $problems = append $problems (printf "config.http.host is %q: it must be 0.0.0.0 (or ::), else probes and scrapers cannot reach the Pod." $host) -}}
+{{- $problems = append $problems (printf "config.http.host is %q: it must be 0.0.0.0 (or ::), because otherwise probes and Prometheus cannot reach the Pod." $host) -}}
 {{- end -}}
 {{- $port := dig "http" "port" 0 $config -}}
 {{- if or (kindIs "string" $port) (lt (int $port) 1) -}}
-{{- $problems = append $problems (printf "config.http.port is %v: it must be a number from 1 to 65535, because probes and Service name it." $port) -}}
+{{- $problems = append $problems (printf "config.http.port is %v: it must be a number from 1 to 65535, because the probes and the Service name it." $port) -}}
 {{- end -}}
 {{- if and (gt (int .Values.replicaCount) 1) (not (dig "redis" "url" "" $config)) -}}
-{{- $problems = append $problems "replicaCount is above 1 and config.redis.url is missing: without Redis commands cannot reach the Pod that has a tenant." -}}
+{{- $problems = append $problems "replicaCount is above 1, but config.redis.url is missing: without Redis, commands cannot reach the Pod that mirrors a tenant. Set config.redis.url." -}}
 {{- end -}}
 {{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.egress) -}}
 {{- $problems = append $problems "networkPolicy.egress is empty: name the hub, its token endpoint, Kafka, the schema registry and Redis, or Rollcall reaches none of them." -}}
@@ -99,7 +99,7 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- $isMounted = or $isMounted (hasPrefix .mountPath $path) -}}
 {{- end -}}
 {{- if and $folders (not $isMounted) -}}
-{{- $problems = append $problems (printf "the configuration uses ${file:%s}, but existingSecretFiles has its files in %s: a list of Secrets makes a folder of each, and a single name makes none." $path (join " and " $folders)) -}}
+{{- $problems = append $problems (printf "the configuration uses ${file:%s}, but the files of existingSecretFiles are in %s: with a list of Secrets each Secret has a folder of its own, and with a single name there is none." $path (join " and " $folders)) -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $problems -}}

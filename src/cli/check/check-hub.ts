@@ -141,8 +141,8 @@ async function knownAfterschool(
 function untested(name: CollectionName): Finding {
   return warning(
     name,
-    'not checked: the hub lists nothing to test it with',
-    'Check again when the hub lists something.',
+    'not checked: the hub returns no row with which this collection could be tested',
+    'Check again when the hub returns such rows.',
   );
 }
 
@@ -226,7 +226,7 @@ async function missesByDate(asked: Asked, of: Of, rows: readonly unknown[]): Pro
 }
 
 const INCONCLUSIVE_REMEDY =
-  'No sync of this collection would be complete: check what the hub answers, the rights of this client, and hub.pageSize. Have the hub send sourcedId as a text.';
+  'No sync of this collection would be complete: check what the hub answers, the rights of this client, and hub.pageSize. Have the hub send sourcedId as a string.';
 
 const PARTS = ['end', 'class', 'id', 'title', 'teachers', 'rooms', 'cancelled'] as const;
 
@@ -244,7 +244,8 @@ async function lessonsFinding(
   const window = windowAround(zoneClock(timeZone).dateAt(Date.now()), tenant.schedules);
   const { lessons } = await hub.readSchedule({ student, ...window, signal });
   for (const lesson of lessons) unmet.noteRow(lesson);
-  if (lessons.length === 0) return ok('schedules', 'answers; no lessons of the tested student in these days');
+  if (lessons.length === 0)
+    return ok('schedules', 'the hub answers, but the tested student has no lessons in these days');
   const read = createLessonReader({ fields, timeZone })(lessons);
   const missing = PARTS.filter((part) =>
     read.every(({ values }) => values?.[part === 'class' ? 'classes' : part] == null),

@@ -13,7 +13,10 @@ export async function* checkNotify({ notify, kafka }: Config, isWanted: boolean)
   } else {
     const refusal = await tryReceiver(notify, kafka.topicPrefix);
     yield refusal === null
-      ? ok(SUBJECT, 'the receiver has taken a test message: see whether it has arrived')
+      ? ok(
+          SUBJECT,
+          'the receiver has taken a test message: see whether the message has arrived where people read it',
+        )
       : failure(SUBJECT, `the receiver takes no message: ${refusal.problem}`, refusal.remedy);
   }
 }

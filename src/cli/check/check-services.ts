@@ -49,7 +49,10 @@ export async function* checkKafka(
   const mismatch = topicMismatch(inspected);
   const missing = inspected.filter(({ exists }) => !exists).length;
   yield mismatch === null
-    ? ok('topics', `${topics.length - missing} as in the contract, ${missing} to be created at the start`)
+    ? ok(
+        'topics',
+        `${topics.length - missing} as in the contract, ${missing} to be created when Rollcall starts`,
+      )
     : failureOf('topics', mismatch);
   const leaderless = inspected.flatMap((each) => each.leaderless.map((at) => `${each.topic.name}/${at}`));
   if (leaderless.length > 0) {
@@ -64,7 +67,7 @@ export async function* checkKafka(
   }
 }
 
-/** `tried`: by address, why no broker answers there; null: one does. `as`: how the process logs in. */
+/** `tried`: for each address, the error of the attempt, or null if a broker answered. `as`: how the process logs in. */
 export function* brokersFound(tried: ReadonlyMap<string, unknown>, as: string): Generator<Finding> {
   const answering = [...tried.keys()].filter((address) => tried.get(address) === null);
   const share =
@@ -99,7 +102,7 @@ export async function* checkRegistry(
     );
     const wrong = found.flatMap(({ problems }) => problems.map((error) => failureOf(subject, error)));
     const registered = found.filter((each) => each.registered).length;
-    const text = `${registered} registered, none known to be incompatible, ${found.length - registered} to be registered at the start`;
+    const text = `${registered} registered, none known to be incompatible, ${found.length - registered} to be registered when Rollcall starts`;
     yield* wrong.length > 0 ? wrong : [ok(subject, text)];
   }
 }

@@ -94,7 +94,7 @@ function cellsOf(line: TopicLine): string[] {
 function verdictsOn(lines: readonly TopicLine[], nowMs: number): string[] {
   if (lines.length === 0)
     return [
-      'nothing found: no record of these topics contains this id. If it was there before, its erasure from these topics is complete; if not, check the id, also its capitals',
+      'nothing found: no record of these topics contains this id. If it was there before, its erasure from these topics is complete; if not, check the id, and its upper and lower case',
     ];
   const kept = lines.filter(({ isKept }) => isKept);
   const others = lines.filter(({ isKept }) => !isKept);
@@ -111,13 +111,13 @@ function verdictOnRows(lines: readonly TopicLine[], nowMs: number): string {
   const holding = lines.filter(({ held }) => held > 0);
   if (holding.length > 0) {
     const where = holding.map(({ topic, held }) => `${topic} (${countOf(held, 'key')})`).join(', ');
-    return `not complete: the id is still published in ${where}, until the hub has removed or corrected these rows and, if their removal is on hold, a person has approved it ("rollcall deletes list" shows what is on hold)`;
+    return `not complete: the id is still published in ${where}. It stays until the hub has removed or corrected these rows. If the removal is on hold, a person must also approve it ("rollcall deletes list" shows what is on hold)`;
   }
   const lastMs = Math.max(...lines.map((each) => Math.max(each.valuesGoneMs, each.keysGoneMs ?? 0)));
   if (Number.isNaN(lastMs))
-    return 'not complete: Kafka still has these records, and this user may not read the settings of the topics, which say for how long';
+    return 'not complete: Kafka still has these records. For how long is not known, because this user may not read the settings of the topics';
   return lastMs < nowMs
-    ? `not complete: Kafka still has these records, although it should have deleted them by ${timeOf(lastMs)}; it does so only while "rollcall run" runs`
+    ? `not complete: Kafka still has these records, although it should have deleted them by ${timeOf(lastMs)}; Kafka deletes records only while "rollcall run" runs`
     : `not complete until ${timeOf(lastMs)}: by then Kafka has deleted these records, if "rollcall run" runs and nobody changes the settings of these topics`;
 }
 

@@ -52,7 +52,7 @@ export class AbsenceEvents {
     this.#lists = lists;
   }
 
-  /** Publishes all new versions before any deletion: an absence that another absence continues waits for the id of the other one. */
+  /** Publishes all new versions before any deletion: an absence that is continued by another absence waits for the id of that absence. */
   settle(): void {
     const plans = [...this.#lists.touched].map((list) => this.#publishNew(list));
     for (const plan of plans) this.#finish(plan);

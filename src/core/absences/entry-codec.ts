@@ -75,7 +75,7 @@ export function encodePointer(absenceId: string): Buffer {
   return Buffer.from(idBytes(absenceId));
 }
 
-/** Throws `RangeError` for bytes that are no pointer. */
+/** Throws `RangeError` for bytes that are not a pointer. */
 export function decodePointer(bytes: Buffer): string {
   const reader = new EntryReader(bytes);
   const id = reader.id();
@@ -83,7 +83,7 @@ export function decodePointer(bytes: Buffer): string {
   return id;
 }
 
-/** Throws `RangeError` for bytes that are no entry. */
+/** Throws `RangeError` for bytes that are not an entry. */
 export function decodeEntry(key: string, bytes: Buffer): AbsenceEntry {
   const reader = new EntryReader(bytes);
   const head = reader.byte();

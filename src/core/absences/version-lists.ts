@@ -117,7 +117,7 @@ export class VersionLists {
     if (replacedBy !== null && !this.#link(id, replacedBy)) version.hasRefusedLink = true;
   }
 
-  /** Whether `a` stands directly before `b` now. One of the two is a version. The other one is awaited if its place is free. */
+  /** Whether `a` stands directly before `b` now. One of the two is a version. If the place of the other id is free, this id is awaited. */
   #link(a: string, b: string): boolean {
     if (a === b) return false;
     const before = this.versions.get(a);
@@ -146,7 +146,7 @@ export class VersionLists {
       one.continuedBy = mayBeOne(one.student, two.student) ? after.id : null;
       this.touched.add(one);
     }
-    // If more versions refer to an id than can stand beside it, nothing is joined there.
+    // If more versions refer to an id than can be next to it in a list, nothing is joined there.
     for (const version of [before, after]) {
       if (version.state !== 'awaited') continue;
       version.hasRefusedLink = true;

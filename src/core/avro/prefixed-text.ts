@@ -26,7 +26,7 @@ export function writeVarint(bytes: Buffer, start: number, value: number): number
 export function writeText(bytes: Buffer, start: number, text: string): number {
   const { length } = text;
   if (length < SHORT_UNITS) {
-    // ASCII has a byte for each unit
+    // In ASCII, each UTF-16 unit is one byte.
     let at = writeVarint(bytes, start, length);
     let unit = 0;
     for (; unit < length; unit += 1) {

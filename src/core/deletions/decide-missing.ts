@@ -16,7 +16,7 @@ export interface Missing {
    * id, what is remembered here is void.
    */
   readonly syncId: string;
-  /** The id before that transaction. The log still names this id if the transaction was not committed. */
+  /** The id that was valid before that transaction. If the transaction was not committed, the log still names this id. */
   readonly before?: string | undefined;
   /** When the confirming sync that is needed is due, ms since the epoch; null: none is needed. */
   readonly confirmAtMs: number | null;
@@ -51,7 +51,7 @@ export interface FullSync {
 
 /** A full sync, and what was known of missing rows before it. */
 export interface MissingFacts extends FullSync {
-  /** Keys that waited, without those that the sync, or another one meanwhile, has seen. */
+  /** Keys that waited, without those that the sync has seen, or that another sync has seen meanwhile. */
   readonly before: MissingKeys;
   /** When the hold that stands began, ms since the epoch; null: none stands. */
   readonly onHoldSinceMs: number | null;

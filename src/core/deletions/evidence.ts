@@ -40,7 +40,7 @@ export const SHORT_REMEDY =
 
 /** Of a complete full sync: all rows that did not come are published. */
 export const COVERED_REMEDY =
-  'Ask the people who run the hub which rows it counts and does not return. Rows that have left are removed once a full sync returns as many as it counts.';
+  'Ask the people who run the hub which rows it counts and does not return. Rows that have left the hub are removed once a full sync brings as many rows as the hub counts.';
 
 /** Why a complete full sync removes none of the rows that it did not find, and what to do; null: it does remove them. */
 export function removalsWait(nameless: number, short: Shortfall | null) {
@@ -56,7 +56,7 @@ export type ScopeVerdict =
   /** The scan missed these rows. They are removed after this many misses in a row. */
   | { readonly kind: 'complete'; readonly missesNeeded: number }
   | { readonly kind: 'short'; readonly shortfall: Shortfall; readonly isComposed: boolean }
-  /** Nothing; each row without an id may be one of them. */
+  /** It proves nothing, because each row without an id may be one of those that did not come. */
   | { readonly kind: 'nameless'; readonly why: string }
   | { readonly kind: 'inconclusive'; readonly why: string; readonly isUnread: boolean };
 
@@ -70,7 +70,7 @@ const INCONCLUSIVE: Readonly<Record<string, string>> = {
   'repeated-page': 'the hub keeps returning the same page',
 };
 const UNREAD =
-  'the hub does not find what the rows belong to (a class, an afterschool, a student), or refuses it';
+  'the hub does not find what the rows belong to (a class, an afterschool, a student), or refuses to return the rows';
 
 /** What a scan proves about the rows of its scope that it did not bring, whatever the paging. */
 export function verdictOn(scan: ScanEvidence): ScopeVerdict {

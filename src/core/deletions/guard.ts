@@ -48,7 +48,7 @@ export function whyHold(
   return null;
 }
 
-/** As `formatCount`: the guard imports nothing. */
+/** The same as `formatCount`, which is not used here because the guard imports nothing. */
 function grouped(count: number): string {
   return count.toLocaleString('en-GB');
 }

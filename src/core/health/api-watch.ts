@@ -1,10 +1,10 @@
 import type { HubEvent } from '../hub-events.ts';
 import type { NotReady } from './tenant-facts.ts';
 
-/** Retries hide a failure for so long. */
+/** Retries hide a failure that is shorter than this. */
 const FAILING_MS = 15_000;
 
-/** Failures of the whole hub. After any other one, another request may well succeed: the hub answers, and refuses one thing. */
+/** Failures of the whole hub. After any other failure, the next request may well succeed, because the hub answers and only refuses one thing. */
 export const OF_WHOLE_HUB = /^HUB_(UNREACHABLE|TIMEOUT|UNAVAILABLE|CIRCUIT_OPEN|TOKEN_.*)$/;
 
 /** Whether one API of a tenant's hub answers, from the requests to it. All times are ms since the epoch, by the local clock. */
@@ -23,7 +23,7 @@ export class ApiWatch {
     // A request that ends with its session fails too, and not by the hub.
     if (event.type !== 'request-failed' || !OF_WHOLE_HUB.test(event.code)) return;
     this.#failingSinceMs ??= nowMs;
-    // An open circuit is no answer of the hub.
+    // The open circuit is not an answer of the hub.
     if (event.code !== 'HUB_CIRCUIT_OPEN') this.#lastCode = event.code;
   }
 
@@ -37,7 +37,7 @@ export class ApiWatch {
     const sinceMs = this.#failingSinceMs;
     if (sinceMs === null || nowMs - sinceMs < FAILING_MS) return [];
     const why = `${this.#name}: no request succeeds (${this.#lastCode})`;
-    const remedy = '"rollcall check" shows what it answers.';
+    const remedy = 'To see what the hub answers, run "rollcall check".';
     return [{ part: 'hub', why, remedy, since: new Date(sinceMs).toISOString() }];
   }
 }

@@ -124,7 +124,7 @@ function rowsOnHoldOf({ collection, progress }: CollectionFacts, { collections }
   return isOnHold ? (progress?.rowsOnHold ?? 0) : 0;
 }
 
-const LATE_REMEDY = 'The log says why the syncs fail; "rollcall pull" reads again at once.';
+const LATE_REMEDY = 'The log says why the syncs fail. To read the hub again at once, run "rollcall pull".';
 
 /** Progress has the hub's time. */
 function hubNowMsOf({ nowMs, hubSkewMs = 0 }: TenantFacts): number {

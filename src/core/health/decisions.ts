@@ -43,7 +43,7 @@ export function decisionsOf(
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
       what: 'absences are lost, and Rollcall publishes no absences (ABSENCES_LOST)',
       question:
-        'Bring back a copy of absences, absence-changes, and absence-state or the index in Redis, or reset absences',
+        'If you have a copy, bring back both absences and absence-changes, and also absence-state (or the index in Redis). Otherwise, reset absences',
       commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --reset --yes`],
     },
     {
@@ -61,7 +61,7 @@ export function decisionsOf(
       since: oldest(collections, (progress) => progress?.deletions?.onHoldSinceMs ?? null),
       question:
         foreign.length > 0
-          ? `First decide whose rows of ${named(foreign)} the hub shows: before that no deletion can be approved. They are listed by`
+          ? `First decide whose rows of ${named(foreign)} the hub shows, because no deletion can be approved before that. This command lists the rows on hold`
           : 'Run this first: it lists what is missing, from which schools, since when and why, and prints the command that approves each part that is really gone',
       commands: [`rollcall deletes list --tenant ${tenant}`],
     },

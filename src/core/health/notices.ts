@@ -212,8 +212,8 @@ function overOf(told: Notice, { decision, ended }: TenantNow, known: Known): Not
 }
 
 /**
- * `136 rows removed, as a person approved, and 4,212 rows back`, and the sum of both in place of the number that was told
- * last: since then, holds may have grown, and others have ended.
+ * How the holds ended: `136 rows removed, as a person approved, and 4,212 rows back`. The notice names the sum of both numbers,
+ * and not the number that the receiver was told last, because holds may have grown or ended since then.
  */
 function holdsOver(told: Notice, now: EndOfHolds, before: EndOfHolds): Notice {
   const [removed, back] = [now.removed - before.removed, now.back - before.back];
@@ -240,7 +240,7 @@ export function textOf(notices: readonly Notice[], nowMs: number): string {
       const who =
         others.length === 0 ? named(tenants) : `${countOf(tenants.length, 'tenant')} (${named(tenants)})`;
       const ending = how === null ? '' : ` (${how})`;
-      if (status === 'over') return `Rollcall, ${who}: over${ending}: ${what}`;
+      if (status === 'over') return `Rollcall, ${who}: this is over: ${what}${ending}`;
       const todo = [`→ ${remedy}`, ...commands].join('\n    ');
       const grown = status === 'grown' ? 'more than before: ' : '';
       return `Rollcall, ${who}: ${grown}${what}${forHow(since, nowMs)}\n${todo}`;

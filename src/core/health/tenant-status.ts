@@ -98,7 +98,7 @@ function notes(
   return `${rejects}${contradictory}${missing}`;
 }
 
-/** If a process reports one of these parts, it says itself why it does not own the tenant. */
+/** If a process reports one of these parts, the report says why the process does not own the tenant. */
 const WHY_NOT_OWNED: ReadonlySet<HealthPart> = new Set(['failed', 'pipeline', 'start', 'owner']);
 
 /** While one of the parts before `start` is not well, nothing of the tenant is published. */
@@ -188,7 +188,7 @@ export function heardOf(living: OwnerHeartbeat | null, own: string): Heard {
   const why =
     version === own
       ? 'its owner reports no health: a command is working on the tenant, or the tenant is moving to another process'
-      : `version ${printable(version)} mirrors the tenant, and this is ${own}`;
+      : `a process of version ${printable(version)} mirrors the tenant, but this program is version ${own}`;
   const remedy =
     'Wait a few seconds. For a process of another version, run "rollcall status" with that version, or look at its status page.';
   return { owner: living, isOwnerAlive: true, reported: [{ part: 'owner', why, remedy }] };

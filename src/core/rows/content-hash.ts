@@ -12,11 +12,11 @@ export const HASH_OF_NO_ROW = Buffer.alloc(CONTENT_HASH_BYTES);
 /** What the configuration does to a collection's rows. All names are of top-level fields. */
 export interface RowMapping {
   readonly mappingVersion: number;
-  /** Removed before anything else. */
+  /** These fields are removed before anything else is done. */
   readonly drop: readonly string[];
   /** A pseudonym replaces the value. */
   readonly pseudonymise: readonly string[];
-  /** Published; a change of these fields alone is no change of the row. */
+  /** These fields are published, but if only they change, the row does not count as changed. */
   readonly ignore: readonly string[];
 }
 

@@ -41,7 +41,7 @@ export function protectedFieldsOf(collection: CollectionName): readonly string[]
   return ['sourcedId', ...strictFieldsOf(collection).map((field) => field.name)];
 }
 
-/** Arrays whose order means nothing, by the name of their field: another order is no change. */
+/** Arrays whose order means nothing, by the name of their field. Another order does not count as a change. */
 export const SET_FIELDS: ReadonlySet<string> = new Set([
   'agents',
   'children',

@@ -49,7 +49,7 @@ export function createRejectReader(options: {
   };
 }
 
-/** A reject of which there is no row to show. */
+/** A reject for which there is no row to show. */
 export function rejectWithoutRow(id: string, reason: string): UnreadableRow {
   const nothing = { text: null, modifiedAtMs: null };
   return { kind: 'reject', sourcedId: id, rejectId: id, reason, ...nothing, hash: shortDigest(reason) };

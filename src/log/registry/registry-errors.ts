@@ -64,14 +64,14 @@ export function misfit({ url, subject }: At): RollcallError {
 
 export function wrongLevel(level: unknown, { url, subject }: At): RollcallError {
   return incompatible(
-    `Subject ${subject} has compatibility ${knownLevel(level)}, the contract requires ${LEVEL}`,
+    `Subject ${subject} has compatibility ${knownLevel(level)}, but the contract requires ${LEVEL}`,
     `Find out why it was changed, then set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"}.`,
   );
 }
 
 export function readOnly({ url, subject }: At): RollcallError {
   return refused(
-    `The registry is read-only, and ${subject} needs a change there: a schema or its level is missing`,
+    `The registry is read-only, but Rollcall needs a change there: ${subject} has no fitting schema yet, or no compatibility level`,
     `GET ${url}/mode and GET ${url}/mode/<subject> show which mode is read-only: set it to READWRITE until Rollcall has registered its schemas, or set registry.url to a registry that accepts writes.`,
   );
 }

@@ -179,7 +179,7 @@ export class Registry {
     const client = createRegistryClient(this.#url, this.#http, this.#compiled);
     const schema = await client.getSchema(id).catch((error: unknown) => {
       const status = error instanceof RefusedRequest ? error.status : null;
-      // Any other error of the library means that the answer is no schema.
+      // Any other error of the library means that the answer is not a schema.
       if (status === NOT_FOUND || (status === null && !(error instanceof RollcallError))) return null;
       this.#known.delete(id);
       throw status === null ? error : statusError(status, { url: this.#url, what: 'a schema by its id' });

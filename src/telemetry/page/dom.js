@@ -1,4 +1,4 @@
-/** An element with attributes and children; a child that is no node becomes text. */
+/** An element with attributes and children; a child that is not a node becomes text. */
 export function node(name, attributes, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);

@@ -59,7 +59,7 @@ function show() {
   const process = { tenant: 'this process', reasons: latest.reasons };
   const { note } = latest.configuration;
   const notes = note === null ? [] : [{ part: 'configuration', ...note }];
-  const silence = `Rollcall has not answered for ${span(silentMs)}: what follows is as it was then.`;
+  const silence = `Rollcall has not answered for ${span(silentMs)}: what follows is from its last answer.`;
   const isLoading =
     latest.reasons.length === 0 && onTop.every(({ state }) => state === 'well' || state === 'loading');
   const next = main.cloneNode(false);
@@ -153,7 +153,7 @@ const troublesAt = (nowMs) => (status) =>
 /** A tenant: its state and owner, what to do (unless the top of the page says it), and a row for each collection if it is open. */
 function tenantCard(status, nowMs, isFew) {
   const { tenant, state, headline, firstLoad, owner, isHere, collections } = status;
-  const elsewhere = `Its collections: on the page of its owner, or by "${latest.statusCommand} --tenant ${tenant}".`;
+  const elsewhere = `To see its collections, open the page of its owner, or run "${latest.statusCommand} --tenant ${tenant}".`;
   const [color, mark, words = headline] = LOOKS[state] ?? ['warn', '?'];
   // With few tenants the reasons stand on top.
   const said = firstLoad ?? (isFew ? words : headline);
@@ -191,7 +191,7 @@ const COLUMNS = [
 ];
 
 const LEGEND =
-  'on hold: rows whose removal needs a decision · rejects: rows that cannot be read ("rollcall tail rejects --to-end" says why) · complete up to: all older changes are published (a new one may wait for as long as incremental syncs overlap, 5 min by default) · in Kafka: rows in the topic now · at last full sync: rows that it found at the hub, or keys of a derived topic · derived: made from the collection above';
+  'on hold: rows whose removal needs a decision · rejects: rows that cannot be read ("rollcall tail rejects --to-end" says why) · complete up to: every change at the hub before this time is published, except removals (the time is normally as old as incremental syncs overlap, 5 min by default; newer changes are usually published, too) · in Kafka: rows in the topic now · at last full sync: rows that this sync found at the hub, or keys that a derived topic had then · derived: made from the collection above';
 
 /** A derived collection stands below its source. */
 function table({ tenant, collections }, nowMs) {

@@ -59,7 +59,7 @@ async function plan() {
 it('before the first run, "check" and "plan" create nothing, and "plan" lists what "pull" publishes', async () => {
   const check = await say('check');
   expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/✓ \d+ checks, nothing failed\n$/)]);
-  expect(check.stdout).toContain('0 as in the contract, 5 to be created at the start');
+  expect(check.stdout).toContain('0 as in the contract, 5 to be created when Rollcall starts');
   const planned = await plan();
   expect(await holdings()).toEqual({ ends: {}, subjects: [], values: {} });
   const { groups } = await withAdmin((admin) => admin.listGroups());

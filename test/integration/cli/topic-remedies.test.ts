@@ -61,33 +61,33 @@ const SITUATIONS: readonly Situation[] = [
       await addPartitions('absences')(admin);
       await setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete' });
     },
-    says: ['users: cleanup.policy is delete', 'absences: it has 6 partitions, the configuration says 3'],
+    says: ['users: cleanup.policy is delete', 'absences: it has 6 partitions, but the configuration says 3'],
     applies: true,
     recreates: 'absence-versions',
   },
   {
     what: 'the partitions of orgs, rejects and progress',
     breaks: addPartitions('orgs', 'progress', 'rejects'),
-    says: ['progress: it has 6 partitions, the configuration says 1', 'orgs: it has 6 partitions'],
+    says: ['progress: it has 6 partitions, but the configuration says 1', 'orgs: it has 6 partitions'],
     recreates: 'orgs rejects progress',
   },
   {
     what: 'the partitions of the changelog',
     breaks: addPartitions('absence-state'),
-    says: ['absence-state: it has 6 partitions, the configuration says 3'],
+    says: ['absence-state: it has 6 partitions, but the configuration says 3'],
     recreates: 'absence-state',
   },
   {
     what: 'partitions and, to match, the configuration',
     breaks: addPartitions('users'),
     users: 6,
-    says: ['users: it has 6 partitions, its records were written to 3'],
+    says: ['users: it has 6 partitions, but its records were written to 3'],
     recreates: 'users',
   },
   {
     what: 'the configured number of partitions',
     users: 5,
-    says: ['it has 3 partitions, the configuration says 5'],
+    says: ['it has 3 partitions, but the configuration says 5'],
     recreates: 'users',
   },
 ];
@@ -173,7 +173,10 @@ it.each(['users', 'progress'])(
 it('"topics list" shows what differs, "apply" corrects settings, "recreate" needs --yes and no owner', async () => {
   const topics = (words: string, users?: number) => rollcall(configFor(users), 'topics', ...words.split(' '));
   const list = await topics('list');
-  expect([list.code, list.stdout]).toEqual([1, expect.stringContaining('8 of 8 missing or different')]);
+  expect([list.code, list.stdout]).toEqual([
+    1,
+    expect.stringContaining('missing, or different from the contract: 8 of 8 topics'),
+  ]);
   const missing = expect.objectContaining({ topic: topicOf('users'), exists: false }) as unknown;
   expect((await topics('list --json')).json()).toContainEqual(missing);
   const fits = [0, expect.stringMatching(/✓ +\S+users +3 +equal/)];
@@ -202,7 +205,7 @@ it('"topics list" shows what differs, "apply" corrects settings, "recreate" need
   const other = await topics('apply', 5);
   expect([other.code, other.stdout]).toEqual([
     1,
-    expect.stringContaining('has 3 partitions, the configuration says 5'),
+    expect.stringContaining('has 3 partitions, but the configuration says 5'),
   ]);
   expect(other.stdout).toContain('kafka.partitions');
   await loadOnce();

@@ -170,7 +170,7 @@ it('absent-now examples show a pupil who left until the removal is confirmed, an
     await using forPeople = tableOf(mirror, language, '--once');
     await forPeople.endsWith(0);
     expect(forPeople.output()).toMatch(
-      new RegExp(`lacking that it had at ${firstFull}; [^]*for a day or two[^]*OLD: `),
+      new RegExp(`No absence is missing that the hub had at ${firstFull}\\. [^]*for a day or two[^]*OLD: `),
     );
   }
   // The first full sync to miss a record counts as complete, and leaves it.

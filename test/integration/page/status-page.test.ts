@@ -244,7 +244,7 @@ describe.skipIf(browser === undefined || !IS_FULL)('the status page of 500 tenan
     await page.click('[data-key=t250] summary');
     await page.click('[data-key=t499] summary');
     expect(await page.textContent('[data-key=t499] > p')).toBe(
-      'Its collections: on the page of its owner, or by "rollcall status --tenant t499".',
+      'To see its collections, open the page of its owner, or run "rollcall status --tenant t499".',
     );
     const commands = await page.textContent('[data-key=t499] .commands');
     expect(commands).toContain('rollcall deletes list --tenant t499');

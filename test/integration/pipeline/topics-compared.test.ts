@@ -33,7 +33,7 @@ it('status names a topic that somebody altered until it is corrected, and keys k
   await ready(1);
 
   await withAdmin((admin) => admin.createPartitions({ topicPartitions: [{ topic, count: 6 }] }));
-  await shows('it has 6 partitions, the configuration says 3');
+  await shows('it has 6 partitions, but the configuration says 3');
   expect(mirror.statusText()).toContain('rollcall topics recreate users --tenant north --yes');
   expect(mirror.logLines.some((line) => line.includes('KAFKA_TOPIC_MISMATCH'))).toBe(true);
   // A reader that counts the partitions must not change those that are written to.

@@ -97,12 +97,12 @@ it.each<[what: string, said: string, outcomes: Partial<PullOutcome>[]]>([
   ],
   [
     'the commonest reasons of rejects with their numbers of rows',
-    '! users: rows that cannot be read, 1,203 new in rejects (1,200: `sourcedId` is missing; 2: the row is not an object)\n',
+    '! users: some rows cannot be read; new in rejects: 1,203 (1,200: `sourcedId` is missing; 2: the row is not an object)\n',
     [{ rejected: 1203, rejectReasons: REASONS }, { collection: 'orgs' }],
   ],
   [
     'that rows without an id keep all removals of their collection back',
-    '! users: rows that cannot be read, 1 new in rejects (1: the row is not an object)\n! users: removals wait, because rows without a readable sourcedId may be the ones that are missing\n→ Ask the people who run the hub to correct these rows.\n',
+    '! users: some rows cannot be read; new in rejects: 1 (1: the row is not an object)\n! users: removals wait, because rows without a readable sourcedId may be the ones that are missing\n→ Ask the people who run the hub to correct these rows.\n',
     [
       { nameless: 1, rejected: 1, rejectReasons: [{ reason: 'the row is not an object', rows: 1 }] },
       { collection: 'orgs' },

@@ -61,7 +61,7 @@ it.each([
 it('a verb says that it waits for Kafka, and ends with 1 when it is stopped', async () => {
   await using program = start('status');
   await program.says('Kafka');
-  const waits = `Kafka (${address}): still waiting for any broker; half a minute at most if brokers are down.`;
+  const waits = `Kafka (${address}): still waiting for any broker. If brokers are down, this takes half a minute at most.`;
   const said = `${waits}\n✗ stopped before it was done\n`;
   expect(await program.stop()).toMatchObject({ code: 1, stderr: `loading\n${said}` });
 });

@@ -151,7 +151,7 @@ it('a sentence that names the prefix of topics is no command, and each verb behi
 
 it('an unforeseen error is one line that quotes no data, and has a stack in debug mode', async () => {
   const quiet = await run(['bug']);
-  expect(quiet.stderr).toMatch(/^✗ Something unforeseen[^\n]*\n→ ROLLCALL_DEBUG=1[^\n]*\n$/);
+  expect(quiet.stderr).toMatch(/^✗ Something unexpected[^\n]*\n→ [^\n]*ROLLCALL_DEBUG=1[^\n]*\n$/);
   expect([quiet.code, quiet.stderr]).toEqual([1, expect.not.stringContaining('Kari')]);
   expect((await run(['bug'], { ROLLCALL_DEBUG: '1' })).stderr).toMatch(/^\s+at /m);
 });

@@ -32,7 +32,7 @@ it('a command that reads a log whose broker is down says so after two seconds, a
   expect(said).toBe('');
   await vi.advanceTimersByTimeAsync(200);
   expect(said).toBe(
-    'Kafka (a:9092, b:9092): still waiting for the leaders of the topics progress; half a minute at most if brokers are down.\n',
+    'Kafka (a:9092, b:9092): still waiting for the leaders of the topics named progress. If brokers are down, this takes half a minute at most.\n',
   );
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await ended).toBe('KAFKA_UNREACHABLE');

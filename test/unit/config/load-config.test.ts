@@ -170,7 +170,7 @@ it('an encrypted key is refused without its passphrase, and with a wrong one', (
     yamlWith({ kafka: `ssl: { cert: "${PEM}", key: "\${file:/key}"${passphrase} }` });
   const options = { files: { '/key': privateKey } };
   expect(refusalOf(withPassphrase(''), options)).toContain('kafka.ssl.passphrase is missing');
-  expect(refusalOf(withPassphrase(', passphrase: wrong'), options)).toContain('does not decrypt key');
+  expect(refusalOf(withPassphrase(', passphrase: wrong'), options)).toContain('does not decrypt the key');
   const { ssl } = load(withPassphrase(', passphrase: right'), options).kafka;
   expect((ssl as Exclude<typeof ssl, boolean>).key?.reveal()).toBe(privateKey.trimEnd());
 });
@@ -204,7 +204,11 @@ it('a variable in place of the list kafka.brokers is a mistake, whatever its val
 it.each([
   ['a quote that does not end', 'a: "b\nc', /line 2: .*a quote or a bracket is missing.*column 2/],
   ['a tab', 'a:\n\tb: 1', /line 2: .*a tab indents the line; use spaces.*column 1/],
-  ['a colon in a value', 'kafka:\n  password: a: b', /": ", which needs quotes.*\n    2 \|   password: …$/],
+  [
+    'a colon in a value',
+    'kafka:\n  password: a: b',
+    /": ", which is allowed only in quotes.*\n    2 \|   password: …$/,
+  ],
   ['a missing colon', 'kafka\n  brokers: [x]', /line 1: .*a colon and a space are missing after the key/],
   [
     'a key too far left of the next one, which is shown as it stands',
@@ -212,8 +216,8 @@ it.each([
     /^\S+: line 4: .*indentation of this line or of the next one is wrong.*\n    4 \|   d: …$/,
   ],
   ['a wrong indentation', 'a:\n  b: 1\n c: 2', /line 3: .*not indented like its neighbours/],
-  ['a key that occurs twice', 'a: 1\na: 2', /line 2: .*the same key appears further up already/],
-  ['a value with an @', 'a: @b', /line 1: .*needs quotes around the value/],
+  ['a key that occurs twice', 'a: 1\na: 2', /line 2: .*the same key is already in a line above/],
+  ['a value with an @', 'a: @b', /line 1: .*is allowed only in quotes/],
   ['a backslash in quotes', 'a: "C:\\x"', /line 1: .*use single quotes/],
   ['a second document', 'a: 1\n---\nb: 2', /line 2: .*only one is read/],
   ['nothing', '', /is empty/],

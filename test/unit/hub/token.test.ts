@@ -284,7 +284,8 @@ it('a corrected secret is tried at once after a refusal, and not while the token
 it('a refusal says when the same secret is tried again', () => {
   const gate = new TokenGate(() => START_MS);
   gate.shut(failure(401, 'HUB_TOKEN_REFUSED'), 'secret');
-  const remedy = 'Look. A corrected secret is tried at once, this one not before 1994-11-06T08:49:15.000Z.';
+  const remedy =
+    'Look. Rollcall tries a corrected secret at once. It does not try this secret again before 1994-11-06T08:49:15.000Z.';
   expect(() => gate.requireOpen('secret')).toThrow(expect.objectContaining({ remedy }) as Error);
 });
 

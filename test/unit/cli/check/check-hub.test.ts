@@ -202,7 +202,7 @@ it('check asks for the lessons of one student: the first of the hub or of the co
 it.each([
   [404, 'warning', /./],
   [403, 'failure', /./],
-  [[], 'ok', /^answers; no lessons of the tested student in these days$/],
+  [[], 'ok', /^the hub answers, but the tested student has no lessons in these days$/],
   [[WHOLE], 'ok', /^1 lesson of the tested student, with the fields .*, title$/],
   [[LESSON, LESSON], 'ok', /^2 lessons .* id, start; none has: title, teachers, rooms, cancelled$/],
   [[{ ...LESSON, class: { id: 'k' } }], 'warning', /fields class, end, id, start; none has: class, title/],

@@ -200,7 +200,7 @@ it('the text of notices has one line for a cause that many tenants share, and at
       nowMs,
     );
   expect(of(300, () => 'Kafka is away')).toBe(
-    'Rollcall, 300 tenants (t0, t1, t2 and 297 more): over (Kafka can be used again): Kafka is away',
+    'Rollcall, 300 tenants (t0, t1, t2 and 297 more): this is over: Kafka is away (Kafka can be used again)',
   );
   expect(of(300, String).split('\n').slice(10)).toEqual(['and 290 more: rollcall status --wrong']);
 });

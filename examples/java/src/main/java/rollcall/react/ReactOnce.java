@@ -22,11 +22,11 @@ import rollcall.AbsenceChange;
  *
  * <pre>java -jar target/react-once.jar consumer.properties reactions.sqlite [group]</pre>
  *
- * The file of properties is the consumer's: addresses and the deserialiser of the values. ROLLCALL_TOPICS is
- * {@code <prefix>.<tenant>}, default rollcall.north; TOO_LATE_AFTER_HOURS, default 24: no message about an absence that
- * ended longer ago.
+ * The file has the properties of the consumer: addresses, and the deserialiser of the values. ROLLCALL_TOPICS is
+ * {@code <prefix>.<tenant>}, by default rollcall.north. The program sends no message about an absence that ended more than
+ * TOO_LATE_AFTER_HOURS ago, by default 24.
  *
- * Positions count in one life of the topic. If the topic was recreated, or lost records, the program ends with 1. The next
+ * Positions are valid only in one life of the topic. If the topic was recreated, or lost records, the program ends with 1. The next
  * start forgets the positions and reads from the beginning.
  */
 public final class ReactOnce {
@@ -47,7 +47,7 @@ public final class ReactOnce {
       Thread main = Thread.currentThread();
       Thread stop = new Thread(() -> stop(life, consumer, main));
       Runtime.getRuntime().addShutdownHook(stop);
-      reactions.send(); // what a crash may have left
+      reactions.send(); // the messages that a crash may have left unsent
       String id = life.first();
       reactions.beginLife(id);
       consumer.subscribe(List.of(topic), whereTheDatabaseIs(consumer, reactions));

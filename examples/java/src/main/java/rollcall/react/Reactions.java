@@ -46,7 +46,7 @@ final class Reactions implements AutoCloseable {
     }
   }
 
-  /** Forgets the positions if they count in another life of the topic. */
+  /** Forgets the positions if they belong to another life of the topic. */
   void beginLife(String id) throws SQLException {
     run("begin immediate");
     if (!isOfLife(id)) {
@@ -79,7 +79,7 @@ final class Reactions implements AutoCloseable {
   }
 
   private void takeOne(ConsumerRecord<String, AbsenceChange> record) throws SQLException {
-    // Another process of the group may have been here: it took over, and this one has not noticed yet.
+    // Another process of the group may have handled this event: it took the partition over, and this process has not noticed yet.
     if (position(record.topic(), record.partition()) > record.offset()) return;
     if (record.value() != null) react(record); // null: the absence is forgotten
     run("insert or replace into positions values (?, ?, ?)", record.topic(), record.partition(), record.offset() + 1);
@@ -87,7 +87,7 @@ final class Reactions implements AutoCloseable {
 
   private void react(ConsumerRecord<String, AbsenceChange> record) throws SQLException {
     AbsenceChange change = record.value();
-    // What was there before Rollcall's first load, or before this program, is no news.
+    // Changes from before Rollcall's first load, or from before the first start of this program, are not news.
     if (change.getSnapshot() || change.getDetectedAt().isBefore(started)) return;
     AbsenceVersion version = change.getVersion();
     String facts = version.getFromTime() + " " + version.getToTime();
@@ -101,12 +101,12 @@ final class Reactions implements AutoCloseable {
     Instant end = change.getVersion().getToTime();
     if (cause.equals("MERGED")) return "nothing"; // nothing happened to the student
     if (end != null && end.isBefore(Instant.now().minus(tooLateAfter))) return "nothing";
-    if (!cause.equals("HUB")) return "ask"; // it left the hub; nobody withdrew it: let a person ask
+    if (!cause.equals("HUB")) return "ask"; // the record left the hub, but nobody withdrew the absence: let a person ask
     return switch (change.getOperation()) {
       case "CREATED", "RESTORED" -> "tell";
       case "REPLACED" -> "correct";
       case "DELETED" -> "withdraw";
-      default -> "ask"; // a newer Rollcall
+      default -> "ask"; // an operation of a newer version of Rollcall
     };
   }
 

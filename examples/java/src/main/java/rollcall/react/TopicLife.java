@@ -8,7 +8,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import rollcall.Progress;
 
-/** The life of a topic, as `progress` says. Another id: the topic was recreated, or lost records, and old positions mean nothing. */
+/** The life of a topic, as `progress` says. If the id changes, the topic was recreated, or lost records, and old positions mean nothing. */
 final class TopicLife implements AutoCloseable {
   private final KafkaConsumer<String, Progress> progress;
   private final TopicPartition partition;

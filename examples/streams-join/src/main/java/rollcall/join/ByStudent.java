@@ -12,8 +12,8 @@ import org.apache.kafka.streams.state.Stores;
 import rollcall.Absence;
 
 /**
- * Gives each record of `absences` the key of its student. A deletion names no student: so this remembers whose the
- * absence is.
+ * Gives each record of `absences` the key of its student. A deletion names no student, so a store remembers the student
+ * of each absence.
  */
 final class ByStudent implements Processor<String, Absence, String, AbsenceOfStudent> {
   private static final String STUDENTS = "student-of-absence";

@@ -20,7 +20,7 @@ import rollcall.SchoolClass;
 
 /**
  * Joins the absences and lessons of a student, and names the lessons' classes. Each partition has the students whose ids
- * fall on it, and all classes. Any of the three may change; an absence is published again only if what is said of it differs.
+ * fall on it, and all classes. Any of the three may change. An absence is published again only if its value differs from the one published last.
  */
 final class Joiner implements Processor<String, SpecificRecord, String, AbsenceLessons> {
   private ProcessorContext<String, AbsenceLessons> context;

@@ -32,7 +32,7 @@ final class Keys {
     return encoded(first) + "|" + encoded(second);
   }
 
-  /** What all keys with that first part begin with, and no other key. */
+  /** The text with which every key with that first part begins, and no other key. */
   static String prefix(String first) {
     return encoded(first) + "|";
   }

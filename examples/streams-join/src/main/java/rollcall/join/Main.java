@@ -32,12 +32,12 @@ import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThr
  *   <li>JOIN_SETTINGS: a file of further Kafka settings (security, session.timeout.ms, replication.factor, …)
  * </ul>
  *
- * It exits with 1 when it fails; whatever supervises it starts it again.
+ * It exits with 1 when it fails. A supervisor, such as Kubernetes, must then start it again.
  */
 public final class Main {
   /**
-   * Kafka takes removed values out of closed segments only. So that they do not stay for as long as it is used to keep a
-   * segment open (a week), a day is enough for one, and for what follows.
+   * Kafka removes old values only from closed segments, and by default it keeps a segment open for a week. So that removed
+   * values do not stay readable for that long, a segment is closed after a day, and compacted within a day.
    */
   private static final Map<String, String> ERASURE =
       Map.of(TopicConfig.SEGMENT_MS_CONFIG, "86400000", TopicConfig.MAX_COMPACTION_LAG_MS_CONFIG, "86400000");
@@ -67,7 +67,7 @@ public final class Main {
     Runtime.getRuntime().addShutdownHook(new Thread(streams::close));
     streams.start();
     ended.await();
-    // The hook closes the streams: exit() must not wait for itself where a signal has begun it.
+    // The hook closes the streams. If a signal has already begun the exit, calling exit() here would wait for itself.
     if (streams.state() == KafkaStreams.State.ERROR) System.exit(1);
   }
 
