@@ -3,7 +3,7 @@ import type { JsonSchema } from '../src/config.ts';
 const HEAD = `# Configuration
 
 For those who write \`rollcall.yaml\`. The tables explain every key. The last section says what happens when you change a key
-[while Rollcall runs](#changes-while-it-runs).
+[while Rollcall runs](#changes-while-rollcall-runs).
 
 - \`rollcall init\` writes a configuration that you fill in. \`rollcall check\` tests it, and warns of secrets in clear text.
 - \`rollcall check --offline\` tests the file alone, for a pipeline without secrets. It lists the variables and files that the configuration needs.
@@ -23,23 +23,27 @@ In any value:
 
 An unknown key, a missing variable or a bad value ends the program with exit code 2. The error lists all mistakes, each with its line and
 path. For a mistyped key, it names the key that was probably meant.
+
+In the tables, **required** says that you must set the key. Some required keys, such as \`redis.url\`, belong to an optional map: you must set them only
+if you set the map. The keys of \`kafka.sasl\` are listed for three forms of this map, of which you use one: a user name and a password, tokens, or
+Amazon MSK. \`kafka.sasl.mechanism\` chooses the form.
 `;
 
-const FOOT = `## Changes while it runs
+const FOOT = `## Changes while Rollcall runs
 
 \`rollcall run\` reads the configuration, and the files that it names, every five seconds. It applies a change when it has read the same
-content twice in a row. SIGHUP makes it read the files at once. (On a terminal SIGHUP ends the process.) Replace the file in one step, for
-example with \`mv\`. Each of [several processes](operations.md#several-processes) reads its own file.
+content twice in a row. After a SIGHUP, it reads the files and applies a change at once. (If \`rollcall run\` was started on a terminal, SIGHUP ends
+it.) Replace the file in one step, for example with \`mv\`. Each of [several processes](operations.md#several-processes) reads its own file.
 
 | change | effect |
 |---|---|
 | a tenant is added | Rollcall begins to mirror it. Other tenants are not interrupted. |
 | a setting of a tenant is changed | Rollcall ends the session of this tenant, and opens a new one with the new setting. Other tenants are not interrupted. |
 | a tenant is removed | Rollcall stops mirroring it. Its topics, schemas and index stay until you run [\`rollcall topics purge\`](operations.md#what-the-configuration-no-longer-wants). |
-| \`deletions\` | Rollcall ends the session of every tenant, and opens new ones with the new setting. |
-| a secret, in its file or in the configuration | Rollcall uses it for the next connection, token or request. |
-| \`kafka\`, \`registry\`, \`redis\`, \`http\`, \`notify\`, \`pseudonymise.key\`, an environment variable | The change takes effect only after a restart. Until then \`rollcall status\` says so. |
-| a file that is not valid | Nothing changes, and new secrets are not used either. \`rollcall status\` and the metric \`rollcall_configuration_valid\` say so. |
+| a setting of \`deletions\` is changed | Rollcall ends the session of every tenant, and opens new ones with the new setting. |
+| a secret is changed, in its file or in the configuration | Rollcall uses the new secret for the next connection, token or request. |
+| \`kafka\`, \`registry\`, \`redis\`, \`http\`, \`notify\`, \`pseudonymise.key\` or an environment variable is changed | The change takes effect only after a restart. Until then \`rollcall status\` says so. |
+| a change makes the configuration invalid | Nothing changes, and new secrets are not used either. \`rollcall status\` and the metric \`rollcall_configuration_valid\` say so. |
 `;
 
 interface Section {

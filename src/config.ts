@@ -24,7 +24,7 @@ const configSchema = z.strictObject({
     .array(tenant)
     .min(1, { error: 'names no tenant' })
     .max(1000)
-    .describe('The tenants, one for each school owner.'),
+    .describe('The tenants, one for each school owner (such as a municipality).'),
   kafka,
   registry,
   redis: redis.optional(),

@@ -17,7 +17,7 @@ await consumer.subscribe({ topic: TOPIC, fromBeginning: true });
 console.error(`Listening to ${TOPIC}; changes appear here as they happen.`);
 await consumer.run({
   eachMessage: async ({ message: { key, value } }) => {
-    if (value === null) return; // the absence is forgotten: no event
+    if (value === null) return; // the absence is forgotten: this is not an event
     const change = (await registry.decode(value)) as AbsenceChange;
     if (change.snapshot) return; // this is not news: the hub already had it when Rollcall first read the absences
     // A program that acts on changes also skips those with a `detectedAt` before its own first start, as react-once does.

@@ -115,7 +115,7 @@ def main():
     parser.add_argument("--topics", default="rollcall.north", help="<prefix>.<tenant>")
     parser.add_argument("--db", default="reactions.sqlite")
     parser.add_argument("--group", default="react-once-python")
-    parser.add_argument("--too-late-after", type=float, default=24, help="hours after its end an absence is no news")
+    parser.add_argument("--too-late-after", type=float, default=24, help="this many hours after its end, an absence is not news any more")
     options = parser.parse_args()
     reactions = Reactions(options.db, timedelta(hours=options.too_late_after))
     reactions.send()  # the messages that a crash may have left unsent

@@ -20,7 +20,7 @@ export const schedules = z
       })
       .prefault('absent')
       .describe(
-        'Students: `absent` (those with an absence in the days of `daysBack` and `daysAhead`), `all`, or a list of ids.',
+        'Students whose lessons are mirrored: `absent` (those with an absence in the days of `daysBack` and `daysAhead`), `all`, or a list of ids.',
       ),
     daysBack: wholeNumber({ min: 0, max: 366 })
       .prefault(7)

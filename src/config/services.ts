@@ -204,7 +204,7 @@ export const notify = z
     token: secret().optional().describe('Sent as `Authorization: Bearer …`.'),
     after: duration({ min: '1s', max: '1d' })
       .prefault('2m')
-      .describe('How long something must need a person before it is posted.'),
+      .describe('Rollcall posts only what has needed a person for this long.'),
   })
   .refine(({ url, token }) => token === undefined || !crossesInTheClear(url.reveal()), {
     path: ['url'],

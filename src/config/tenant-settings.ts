@@ -23,7 +23,7 @@ const collectionSettingsSchema = z
     enabled: flag()
       .optional()
       .describe(
-        'Whether the collection is mirrored. Two are off by default: `class-students`, and `schedules` when the collection that names its students is off.',
+        'Whether the collection is mirrored. Three collections may be off by default: `class-students` always, `afterschool-users` while `afterschools` is empty, and `schedules` while the collection that has its students is off (`absences` or `students`, see `schedules.students`).',
       ),
     incrementalEvery: duration({ min: '1ms', max: '1d' })
       .optional()
