@@ -116,7 +116,7 @@ export const LINES: readonly Line[] = [
   {
     ...line(
       'pages',
-      'rows/s of an unchanged full sync with 8 requests at once, as a multiple of one at a time (200 ms for each page)',
+      'rows/s of an unchanged full sync with 8 requests at once, as a multiple of the rows/s with one request at a time (200 ms for each page)',
       {
         part: 'pages',
         target: 7,

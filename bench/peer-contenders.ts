@@ -19,8 +19,8 @@ export type PeerName = 'rollcall' | 'rollcall-changes' | 'connect-safe' | 'conne
 export const PEER_TITLES: Readonly<Record<PeerName, string>> = {
   rollcall: 'Rollcall, one record for each row',
   'rollcall-changes': 'Rollcall with absences and their changes',
-  'connect-safe': 'Redpanda Connect, safe (remembers after the acknowledgement)',
-  'connect-stock': 'Redpanda Connect, stock dedupe (unsafe)',
+  'connect-safe': 'Redpanda Connect, safe (remembers a row after Kafka has acknowledged it)',
+  'connect-stock': 'Redpanda Connect with its own `dedupe` (unsafe)',
   dlt: 'dlt, with a destination written for this test',
 };
 

@@ -53,7 +53,7 @@ function spreadOf(parts: readonly (readonly string[])[]): number {
 
 const known = (members: readonly Member[]): string[] => [...new Set(members.flatMap(({ knows }) => knows))];
 
-it('an assignment has each tenant that anybody knows exactly once, with a worker that knows it', () => {
+it('an assignment gives each tenant that any worker knows to exactly one worker that knows it', () => {
   fc.assert(
     fc.property(fc.oneof(alike, unlike, mixed), fc.infiniteStream(fc.nat()), (members, keys) => {
       const assigned = assign(members);
