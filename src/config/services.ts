@@ -199,7 +199,7 @@ export const notify = z
         error: 'is not an address: https://host/path is expected, without a user name or password',
       })
       .describe(
-        'Address that Rollcall posts to when something needs a person, and again when nobody is needed any more. Whoever knows the address of a chat can write to the chat, so keep it secret.',
+        'Address that Rollcall posts to when something needs a person, and again when nobody is needed any more. Keep the address secret: if it belongs to a chat, everyone who knows it can write to the chat.',
       ),
     token: secret().optional().describe('Sent as `Authorization: Bearer …`.'),
     after: duration({ min: '1s', max: '1d' })

@@ -23,7 +23,7 @@ const collectionSettingsSchema = z
     enabled: flag()
       .optional()
       .describe(
-        'Whether the collection is mirrored. Three collections may be off by default: `class-students` always, `afterschool-users` while `afterschools` is empty, and `schedules` while the collection that has its students is off (`absences` or `students`, see `schedules.students`).',
+        'Whether the collection is mirrored. Three collections may be off by default: `class-students` always, `afterschool-users` while `afterschools` is empty, and `schedules` while the collection from which it takes its students is off (`absences` or `students`, see `schedules.students`).',
       ),
     incrementalEvery: duration({ min: '1ms', max: '1d' })
       .optional()
@@ -106,7 +106,7 @@ export const tenant = z
         forgetAfter: duration({ min: '1d', max: '3650d' })
           .prefault('30d')
           .describe(
-            'How long after the deletion of an absence Rollcall forgets the absence: its key in absence-changes becomes null.',
+            'How long after the deletion of an absence Rollcall forgets the absence, and publishes a null for its key in absence-changes.',
           ),
       })
       .prefault({})
