@@ -201,7 +201,7 @@ function parsed(text: string) {
 const LOAD_REMEDY =
   'Wait for the first load: "rollcall status", the status page and the log say how far it has got.';
 const LOST_REMEDY =
-  'Wait: Rollcall publishes all rows again, and the status page and the log say how far it has got. "rollcall help KAFKA_RECORDS_LOST" says what to do meanwhile.';
+  'Wait: Rollcall reads all rows again, and publishes what the topics lack. "rollcall status", the status page and the log say how far it has got. "rollcall help KAFKA_RECORDS_LOST" says what to do meanwhile.';
 
 /** The collections without a complete full sync, derived ones only if their source has had one. */
 function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {
