@@ -113,24 +113,26 @@ function restartProblems(helm) {
   return problems;
 }
 
-/** Each metric in a rendered rule is selected by the namespace and the job of the release. @param {string} helm */
+/**
+ * Each metric in a rendered rule is selected by the namespace and the job of the release; those about owners by the namespace alone,
+ * because releases with one prefix share their tenants. @param {string} helm
+ */
 async function ruleProblems(helm) {
   const { parseAllDocuments } = await import('yaml');
   const args = ['template', 'rollcall', chart, '--values', join(chart, 'ci', 'full-values.yaml')];
   const { stdout } = spawnSync(helm, args, { encoding: 'utf8' });
   const objects = parseAllDocuments(stdout).flatMap((each) => each.toJS() ?? []);
   const groups = objects.find(({ kind }) => kind === 'PrometheusRule')?.spec.groups ?? [];
-  const texts = groups.flatMap((/** @type {any} */ { rules }) =>
-    rules.map((/** @type {any} */ { expr }) => expr),
-  );
-  const metrics = texts.flatMap(
-    (/** @type {string} */ expr) => expr.match(/\brollcall_\w+(\{[^}]*\})*/g) ?? [],
-  );
-  const own = /^rollcall_\w+\{namespace="default", job="default\/[\w-]+"[^{}]*\}$/;
-  if (metrics.length === 0) return ['full-values.yaml renders no rule'];
-  return metrics
-    .filter((/** @type {string} */ metric) => !own.test(metric))
-    .map((/** @type {string} */ metric) => `a rule asks for ${metric}, which other releases have, too`);
+  const rules = groups.flatMap((/** @type {any} */ group) => group.rules);
+  const ofRelease = /\{namespace="default", job="default\/[\w-]+"[^{}]*\}$/;
+  const ofNamespace = /\{namespace="default"(?!, job)[^{}]*\}$/;
+  if (rules.length === 0) return ['full-values.yaml renders no rule'];
+  return rules.flatMap((/** @type {{ alert: string, expr: string }} */ { alert, expr }) => {
+    const wanted = alert.startsWith('RollcallOwner') ? ofNamespace : ofRelease;
+    return (expr.match(/(absent\()?\brollcall_\w+(\{[^}]*\})*/g) ?? [])
+      .filter((metric) => !(metric.startsWith('absent') ? ofRelease : wanted).test(metric))
+      .map((metric) => `${alert} asks for ${metric}, which other releases have, too, or too few have`);
+  });
 }
 
 /** What an estate adds reaches what it is meant for, and nothing else. @param {string} helm */

@@ -145,6 +145,11 @@ export function isUntrusted(code: unknown): boolean {
   );
 }
 
+/** Whether a code says that no TLS connection came about, for a reason other than an untrusted certificate. */
+export function isTls(code: string): boolean {
+  return code.startsWith('ERR_SSL') || code === 'EPROTO';
+}
+
 /** Whether a code says that the other side refuses the certificate of this client, or wants one (the alerts of RFC 8446 6.2). */
 export function refusesOurs(code: unknown): boolean {
   return typeof code === 'string' && /ALERT_.*(CERT|_CA$|HANDSHAKE)/.test(code);

@@ -149,9 +149,10 @@ async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): 
     const isShown = (each: { readonly collection: string }) => only.size === 0 || only.has(each.collection);
     const parts = parted.parts.filter((part) => part.collections.some(isShown));
     output.line(output.colors.bold(tenant.id));
-    if (parted.collections.length === 0) output.line('  no row is on hold');
-    else show(output, tenant.id, { ...parted, parts });
-    waits ||= parted.collections.length > 0;
+    const isWaiting = parted.collections.some(({ count }) => count > 0);
+    if (isWaiting) show(output, tenant.id, { ...parted, parts });
+    else output.line('  no row is on hold');
+    waits ||= isWaiting;
     all.push({
       tenant: tenant.id,
       rows: parted.rows,
@@ -190,7 +191,7 @@ function show(output: Output, tenantId: string, parted: Parted): void {
     );
   showWhatToDo(output, tenantId, parted);
   for (const { digest, rows, collections } of parts) {
-    output.line(`\n  Missing rows of ${digest}:`);
+    output.line(`\n  Missing rows of part ${digest}:`);
     const most = Math.max(SHOWN_OF_COLLECTION, Math.floor(SHOWN_OF_PART / collections.length));
     const shown = collections.flatMap(({ collection, keys }) =>
       keys.slice(0, most).map((key) => `    ${collection}: ${printable(key)}`),
@@ -346,8 +347,7 @@ function withLists(config: Config): Config {
     'The list of missing rows is kept in Redis, and the configuration has no redis.url',
     {
       remedy:
-        'Add redis.url, then run "rollcall pull --full", which lists what is missing. Without Redis, these deletions are ' +
-        'published only if you raise deletions.holdAbove.',
+        'Add redis.url, and restart the process. Then run "rollcall pull --full", which lists what is missing.',
     },
   );
 }

@@ -65,10 +65,12 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
   const ownerless = wanted.filter((_, at) => heard[at]?.health === undefined);
   const logs = ownerless.length === 0 ? null : await readLogsOf(verb, config, ownerless);
   const nowMs = Date.now();
+  const isWithoutRedis = config.redis === undefined;
   const { summary, tenants } = overviewOf(
     wanted.map(
       (tenant, at) =>
-        heard[at]?.health ?? fromLog(tenant, { ...heard[at], known: logs?.get(tenant.id) ?? null, nowMs }),
+        heard[at]?.health ??
+        fromLog(tenant, { ...heard[at], known: logs?.get(tenant.id) ?? null, isWithoutRedis, nowMs }),
     ),
   );
   const shown = tenants.filter(
@@ -89,7 +91,7 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
     output.item(output.colors.yellow('!'), why);
     output.item(`  ${output.colors.cyan('→')}`, remedy);
   }
-  if (config.redis === undefined)
+  if (isWithoutRedis)
     output.line(
       `${output.colors.yellow('!')} no Redis is configured: it is unknown whether a process is running`,
     );
@@ -140,7 +142,7 @@ async function readLogsOf({ output, signal }: Verb, config: Config, tenants: rea
 
 function fromLog(
   tenant: TenantConfig,
-  { known, nowMs, ...heard }: Heard & { known: KnownProgress | null; nowMs: number },
+  { known, ...heard }: Heard & { known: KnownProgress | null; isWithoutRedis: boolean; nowMs: number },
 ): TenantStatus {
   const { owner = null, ownedSinceMs = null } = known ?? {};
   return tenantStatus({
@@ -149,7 +151,6 @@ function fromLog(
     tenant: tenant.id,
     incrementalOverlapMs: tenant.incrementalOverlapMs,
     owner: owner === null || ownedSinceMs === null ? null : { owner, ownedSinceMs },
-    nowMs,
     collections: [...monitorsOf(tenant)].map(([name, monitor]) => {
       monitor.progress = known?.progress.get(name) ?? null;
       return monitor.facts();

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { isUntrusted, systemCode } from '../errors.ts';
+import { isTls, isUntrusted, systemCode } from '../errors.ts';
 import { createHttpAgent, ProxyError, type Certificates } from '../http-agent.ts';
 import { CHECK_THE_WAY, HubError, LARGE_BYTES, LargeAnswer } from './hub-error.ts';
 
@@ -116,10 +116,6 @@ function explain(code: string): readonly [what: string, remedy: string] {
   if (isTls(code)) return [`TLS failed (${code})`, 'Check whether {} should begin with http:// or https://.'];
   if (code.startsWith('HPE_')) return [`the answer is not HTTP (${code})`, 'Check scheme and port of {}.'];
   return NETWORK_CODES[code] ?? [`the connection broke (${code})`, CHECK_THE_WAY];
-}
-
-function isTls(code: string): boolean {
-  return code.startsWith('ERR_SSL') || code === 'EPROTO';
 }
 
 /**

@@ -108,14 +108,15 @@ export function progressHeaders(options: {
   schemaId: number | null;
 }): Record<string, string> {
   const { tenantId, progress, body, schemaId } = options;
-  const { collection, sequence, mapping, absenceState, deletions, schemaIds = [] } = progress;
+  const { collection, sequence, mapping, absenceState, deletions, firstLoad, schemaIds = [] } = progress;
   // A transaction may contain the progress of several collections.
   const id = `${progress.transactionId}-${collection}`;
   const headers = ownerHeaders({ tenantId, id, body, kind: sequence === 1 ? 'created' : 'updated', mapping });
   headers[SCHEMAS_HEADER] = [schemaId, ...schemaIds.slice(1)].join(',');
   if (absenceState !== undefined) headers[STATE_HEADER] = absenceState;
   if (deletions !== undefined) headers[DELETIONS_HEADER] = JSON.stringify(deletions);
-  if (collection === 'absence-changes' && isFirstLoadOver(progress)) headers[FIRST_LOAD_HEADER] = 'over';
+  const isOver = collection === 'absence-changes' ? isFirstLoadOver(progress) : firstLoad === 'over';
+  if (isOver) headers[FIRST_LOAD_HEADER] = 'over';
   return headers;
 }
 

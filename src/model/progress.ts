@@ -70,7 +70,7 @@ export interface DeletionState {
   readonly removed: number;
   /** When the hold began, local clock, ms since the epoch; null: the collection is not on hold. */
   readonly onHoldSinceMs: number | null;
-  /** Why it is on hold, in numbers, as the last full sync found it. */
+  /** Why it is on hold, in numbers, as the last full sync found it; or that rows have come back since then. */
   readonly why: string | null;
   /** Set if fewer rows came than the hub counts. `rows` does not count repeated rows. Null or left out: enough rows came. */
   readonly short?: ShortSync | null | undefined;
@@ -116,8 +116,9 @@ export interface Progress {
    */
   readonly mapping?: string | null | undefined;
   /**
-   * Only for `absence-changes`: the first load is over, although `lastCompleteFull` was lost. It is a header of the
-   * record, readable even if the value is not.
+   * The first load is over, although `lastCompleteFull` was lost: the topic of the collection, or `rejects`, has lost records, and
+   * no full sync has brought all rows again. (For `absence-changes`: over in the present topic.) It is a header of the record,
+   * readable even if the value is not.
    */
   readonly firstLoad?: 'over' | undefined;
   /**

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_UNSEEN_KEYS } from '../core/deletions/decide-missing.ts';
 import { isNearlyAllOf } from '../core/deletions/guard.ts';
 import type { PartRows } from '../core/deletions/parts.ts';
 import { digestOf } from '../core/deletions/waiting-list.ts';
@@ -7,7 +8,6 @@ import { describeError, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import type { Approved } from '../table/deletions.ts';
-import { MAX_UNSEEN_KEYS } from '../table/table.ts';
 import { ownerRequest, type OwnerWork } from './owner-request.ts';
 import { person } from './person.ts';
 

@@ -1,6 +1,6 @@
 import { lostPartition } from '../core/index-recovery.ts';
 import { STATE_TOPIC, type DerivedCollection, type TopicSuffix } from '../model/collections.ts';
-import { allOffsets, offsetsOf, offsetsWithout, type Progress } from '../model/progress.ts';
+import { allOffsets, isFirstLoadOver, offsetsOf, offsetsWithout, type Progress } from '../model/progress.ts';
 import type { IndexPosition } from '../state/index-store.ts';
 import type { TopicEnds } from './topic-ends.ts';
 import type { Tenant } from '../table/tenant.ts';
@@ -61,6 +61,7 @@ export async function recordTopicLosses(
       absenceState: lost.has(STATE_TOPIC) ? undefined : progress.absenceState,
       watermarkMs: null,
       lastCompleteFull: null,
+      firstLoad: isFirstLoadOver(progress) ? 'over' : undefined,
     },
     derived: [...derived].map(([name, each]) => {
       const isWhole = each !== null && !lost.has(name);

@@ -1,17 +1,15 @@
-import { ofLog } from '../core/deletions/decide-missing.ts';
+import { MAX_UNSEEN_KEYS, ofLog } from '../core/deletions/decide-missing.ts';
 import { waitingList, type WaitingRows } from '../core/deletions/waiting-list.ts';
-import { outOf } from '../core/words.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { foreignSince, type Progress } from '../model/progress.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
-import { MAX_UNSEEN_KEYS } from '../table/table.ts';
 
 /** Everything in a tenant that waits for a decision. */
 export interface Waiting {
   readonly collections: readonly (WaitingRows & {
     /** Missing rows, those included that no list can hold. */
     readonly count: number;
-    /** As it is now: rows may have come back since the full sync that found the others missing. */
+    /** As the last full sync found it, or that other missing rows have come back since then. */
     readonly why: string | null;
   })[];
   /** Number of keys on the list. */
@@ -43,11 +41,7 @@ export async function readWaiting(
       const { rowsOnHold: missed = 0, deletions } = record ?? {};
       const hasMore = each.isOnHold && (each.isLost || missed > MAX_UNSEEN_KEYS);
       const count = hasMore ? Math.max(each.keys.length, missed) : each.keys.length;
-      const isOfNow = !each.isOnHold || count >= missed;
-      const why = isOfNow
-        ? (deletions?.why ?? null)
-        : `${outOf(missed - count, missed)} missing rows are back`;
-      return Object.assign({}, each, { count, why });
+      return Object.assign({}, each, { count, why: deletions?.why ?? null });
     }),
     rows,
     foreign,

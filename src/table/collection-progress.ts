@@ -183,6 +183,7 @@ export class CollectionProgress {
         ? { syncId, startedAtMs, ...found, rowsOnHold: stillOnHold, offsets }
         : (before?.lastCompleteFull ?? null),
       lifeId: before?.lifeId ?? null,
+      firstLoad: isWhole ? undefined : before?.firstLoad,
       mapping: isOfOne ? this.mapping : SEVERAL_MAPPINGS,
       absenceState: this.isChangelogComplete ? STATE_COMPLETE : undefined,
       schemaIds: before?.schemaIds,

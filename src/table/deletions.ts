@@ -1,6 +1,7 @@
 import { MISSES_NEEDED } from '../core/deletions/evidence.ts';
 import {
   decideMissing,
+  MAX_UNSEEN_KEYS,
   ofLog,
   type FullSync,
   type Miss,
@@ -67,7 +68,7 @@ export class Deletions {
   #logged: DeletionState | undefined;
   /** What the next transaction records, whichever sync commits it: it may hold removals. */
   #state: DeletionState | undefined;
-  /** Rows whose removal waits for a decision, as the last full sync that settled missing rows has left them. */
+  /** Rows whose removal waits for a decision: those that the last full sync that settled missing rows left, and that nobody has seen since. */
   #rowsOnHold = 0;
   #decisions: DecisionRecord[] = [];
   /** The list to remember after the last transaction of the full sync that missed its rows; those seen meanwhile leave it. */
@@ -189,10 +190,9 @@ export class Deletions {
   /** What a transaction records. `endedSync`: id of the sync whose last transaction it is; null: it is none. */
   async beforeCommit(transactionId: string, endedSync: string | null) {
     const isRenamed = await this.#dropSeen(transactionId);
+    this.#countOnHold();
     const settledBy = this.#namedBy(transactionId, endedSync, isRenamed) ?? '';
     const deletions = this.#state && { ...this.#state, settledBy };
-    if (this.#rowsOnHold > 0 && deletions?.onHoldSinceMs == null)
-      this.#rowsOnHold = Math.min(this.#rowsOnHold, this.#confirmedNow());
     return { deletions, rowsOnHold: this.#rowsOnHold, decisions: this.#decisions.splice(0) };
   }
 
@@ -209,10 +209,17 @@ export class Deletions {
     return this.#logged?.settledBy;
   }
 
-  /** How many rows of the list wait only for the holds of other collections: those that a later sync has seen do not wait. */
-  #confirmedNow(): number {
+  /** Rows that a later sync has seen are on hold no more. */
+  #countOnHold(): void {
     const list = this.#next ?? this.#missing;
-    return [...(list?.keys.values() ?? [])].filter(({ times }) => times >= MISSES_NEEDED).length;
+    const isOnHold = this.#state?.onHoldSinceMs != null;
+    // Only a list that has all of its rows tells how many of them are left.
+    if (isOnHold && (list === null || this.#rowsOnHold > MAX_UNSEEN_KEYS)) return;
+    const isWaiting = ({ times }: Miss): boolean => isOnHold || times >= MISSES_NEEDED;
+    const left = this.#rowsOnHold === 0 ? 0 : [...(list?.keys.values() ?? [])].filter(isWaiting).length;
+    if (left >= this.#rowsOnHold) return;
+    this.#rowsOnHold = left;
+    if (isOnHold && this.#state) this.#state = { ...this.#state, why: 'the other missing rows are back' };
   }
 
   /** The log has committed what {@link beforeCommit} returned. */

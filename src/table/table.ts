@@ -7,6 +7,7 @@ import {
   type KeyedRow,
   type PageTally,
 } from '../core/rows/compare-with-published.ts';
+import { MAX_UNSEEN_KEYS } from '../core/deletions/decide-missing.ts';
 import { isOverBeforeMet, replacedBy } from '../core/deletions/over-before-met.ts';
 import type { ReadableRow } from '../core/rows/decoded-row.ts';
 import type {
@@ -28,8 +29,6 @@ import type { Deletions } from './deletions.ts';
 import type { Tenant, TenantCollection } from './tenant.ts';
 
 const MAX_PENDING_BYTES = 4_000_000;
-/** If there are more keys than this, they are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
-export const MAX_UNSEEN_KEYS = 100_000;
 /** Well below the limit of changes in one step of the index. */
 const MAX_PENDING_CHANGES = 50_000;
 /** Enough for what changes while a replica of the hub lags behind. */

@@ -72,9 +72,10 @@ export class Board {
   }
 
   #begun(id: string): TenantMonitor {
-    const config = this.configuration.config.tenants.find((tenant) => tenant.id === id);
+    const { tenants, redis } = this.configuration.config;
+    const config = tenants.find((tenant) => tenant.id === id);
     if (config === undefined) throw new TypeError(`no tenant ${id}`);
-    const monitor = new TenantMonitor(config, this.#now);
+    const monitor = new TenantMonitor(config, { now: this.#now, isWithoutRedis: redis === undefined });
     for (const [part, reason] of this.#reported) monitor.report(part, reason);
     return monitor;
   }

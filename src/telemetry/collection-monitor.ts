@@ -148,11 +148,12 @@ export class CollectionMonitor {
     this.#hold.approved += rows;
   }
 
-  /** At the end of a hold, the rows that nobody approved are back. */
+  /** When no row is on hold any more, the rows that nobody approved are back. */
   #noteHold(): void {
     const { most, approved } = this.#hold;
-    if (this.progress?.deletions?.onHoldSinceMs != null) {
-      this.#hold.most = Math.max(most, this.progress.rowsOnHold);
+    const { rowsOnHold = 0, deletions } = this.progress ?? {};
+    if (deletions?.onHoldSinceMs != null && rowsOnHold > 0) {
+      this.#hold.most = Math.max(most, rowsOnHold);
       return;
     }
     this.ended = { ...this.ended, back: this.ended.back + Math.max(0, most - approved) };

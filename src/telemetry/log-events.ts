@@ -3,6 +3,7 @@ import { COVERED_REMEDY, SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { UNMET_REMEDY } from '../core/rows/unmet-settings.ts';
 import { explainLate } from '../core/watermark.ts';
 import { OF_WHOLE_HUB } from '../core/health/api-watch.ts';
+import { NO_LIST_REMEDY } from '../core/health/decisions.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import { commonestReasons, type DerivedTally } from '../core/sync-stats.ts';
@@ -47,10 +48,11 @@ const DEVIATIONS = [
 
 /**
  * Returns a function that logs events; usual events only count in metrics. `isNews`: false for a failure that is logged
- * already.
+ * already. `isWithoutRedis`: no list of missing rows is kept.
  */
 export function createEventLog(
   logger: Logger,
+  { isWithoutRedis }: { readonly isWithoutRedis: boolean },
 ): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
   const said = new Set<string>();
   const recovered = new Map<string, CaughtUp[]>();
@@ -64,7 +66,7 @@ export function createEventLog(
       logRecovery(own, recovered.get(tenant) ?? []);
       recovered.delete(tenant);
     }
-    if (event.type === 'deletion') logDeletion(own, tenant, event.event);
+    if (event.type === 'deletion') logDeletion(own, event.event, holdRemedy(tenant, isWithoutRedis));
     else logEvent(own, event, isNews);
     if (isNews && 'collection' in event && isFailure(event))
       failing.set(`${tenant}/${event.collection}`, isOfWholeHub(event));
@@ -201,14 +203,15 @@ function logSyncEnd(logger: Logger, event: SyncEnded, isNews: boolean): void {
 }
 
 /** Only the record of the decision says who decided and why, because this may name a person. */
-function logDeletion(logger: Logger, tenant: string, event: DeletionEvent): void {
+function logDeletion(logger: Logger, event: DeletionEvent, remedyOfHold: string): void {
   const nobody = { by: undefined, from: undefined, reason: undefined };
   const isGoodOrUsual = event.kind === 'healed' || event.kind === 'missing';
-  const todo = event.kind === 'hold' ? { error: { remedy: holdRemedy(tenant) } } : {};
+  const todo = event.kind === 'hold' ? { error: { remedy: remedyOfHold } } : {};
   logger[isGoodOrUsual ? 'info' : 'warn']({ ...event, ...nobody, ...todo }, DELETION_WORDS[event.kind]);
 }
 
-function holdRemedy(tenant: string): string {
+function holdRemedy(tenant: string, isWithoutRedis: boolean): string {
+  if (isWithoutRedis) return `${NO_LIST_REMEDY}: rollcall pull --full --tenant ${tenant}`;
   return `Run "rollcall deletes list --tenant ${tenant}": it lists the missing rows, and prints the command that approves each part that is really gone. The hold ends by itself when a full sync finds all of them.`;
 }
 

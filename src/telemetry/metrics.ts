@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { Counter, Gauge, Histogram, collectDefaultMetrics, type Registry } from 'prom-client';
 import { TENANT_PARTS } from '../core/health/tenant-facts.ts';
 import type { TenantStatus } from '../core/health/tenant-status.ts';
@@ -185,10 +186,11 @@ function registerGauges(registry: Registry, board: Board): void {
   gauge(
     'owner',
     '1 while this process owns the tenant; 0 for every other tenant of the configuration.',
-    ['tenant'],
+    ['prefix', 'tenant'],
     () => {
       const own = new Set(board.tenants.filter(({ isOwner }) => isOwner).map(({ tenant }) => tenant));
-      return board.configured.map((tenant) => ({ tenant, value: Number(own.has(tenant)) }));
+      const prefix = board.configuration.config.kafka.topicPrefix;
+      return board.configured.map((tenant) => ({ prefix, tenant, value: Number(own.has(tenant)) }));
     },
   );
   gauge('build_info', '1, with the version of Rollcall.', ['version'], () => [
@@ -199,6 +201,13 @@ function registerGauges(registry: Registry, board: Board): void {
     '1 while the configuration on disk can be used; 0: the process goes on with an earlier one.',
     [],
     () => [{ value: Number(board.configuration.isValid) }],
+  );
+  gauge(
+    'memory_limit_bytes',
+    'Memory that the process may have: the limit of its container, or the memory of the machine.',
+    [],
+    // Node says 0 if it knows no limit.
+    () => [{ value: Math.min(process.constrainedMemory() || Infinity, totalmem()) }],
   );
   gauge(
     'absence_contradictions',

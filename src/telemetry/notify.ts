@@ -16,8 +16,8 @@ import {
 } from '../core/health/notices.ts';
 import type { TenantStatus } from '../core/health/tenant-status.ts';
 import { isoOrNull } from '../core/words.ts';
-import { systemCode } from '../errors.ts';
-import { createHttpAgent, type HttpAgent } from '../http-agent.ts';
+import { isTls, isUntrusted, systemCode } from '../errors.ts';
+import { createHttpAgent, ProxyError, type HttpAgent } from '../http-agent.ts';
 import type { Board } from './board.ts';
 import type { TenantMonitor } from './tenant-monitor.ts';
 
@@ -30,6 +30,12 @@ const RECEIVER = 'the receiver of notify.url';
 const REFUSED_REMEDY = 'Check notify.url and notify.token, and read the log of the receiver.';
 const UNANSWERED_REMEDY =
   'Make the receiver answer: check that it runs, read its log, and check that this process can reach the host in notify.url.';
+const BUSY_REMEDY =
+  'Wait: the receiver takes no more messages for now. If this continues, raise its limit, or let fewer programs send to the same address.';
+const UNTRUSTED_REMEDY =
+  'Use a host name that is in the certificate of the receiver; for a private certificate authority set NODE_EXTRA_CA_CERTS, and restart the process.';
+const TLS_REMEDY =
+  'Check whether notify.url should begin with http:// or https://, and that the receiver wants no certificate of this client.';
 const AGAIN = 'Rollcall tries again, with pauses of up to five minutes.';
 
 type Settings = NonNullable<Config['notify']>;
@@ -182,12 +188,23 @@ async function post(
     // The status is the answer, however large its body is.
     body.on('error', () => {}).destroy();
     if (statusCode >= 200 && statusCode < 300) return null;
-    const remedy = statusCode >= 500 ? UNANSWERED_REMEDY : REFUSED_REMEDY;
-    return { problem: `it answers ${statusCode}`, remedy };
+    return { problem: `it answers ${statusCode}`, remedy: remedyForAnswer(statusCode) };
   } catch (error) {
     if (deadline.aborted)
       return { problem: `it does not answer within ${answerWithinMs / 1000} s`, remedy: UNANSWERED_REMEDY };
-    const problem = `it cannot be reached (${systemCode(error) ?? 'no HTTP'})`;
-    return { problem, remedy: UNANSWERED_REMEDY };
+    if (error instanceof ProxyError)
+      return { problem: `it cannot be reached: ${error.message}`, remedy: error.remedy };
+    const code = systemCode(error) ?? 'no HTTP';
+    return { problem: `it cannot be reached (${code})`, remedy: remedyForFailure(code) };
   }
+}
+
+function remedyForAnswer(statusCode: number): string {
+  if (statusCode === 429) return BUSY_REMEDY;
+  return statusCode >= 500 ? UNANSWERED_REMEDY : REFUSED_REMEDY;
+}
+
+function remedyForFailure(code: string): string {
+  if (isUntrusted(code)) return UNTRUSTED_REMEDY;
+  return isTls(code) ? TLS_REMEDY : UNANSWERED_REMEDY;
 }

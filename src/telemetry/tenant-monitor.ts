@@ -5,7 +5,7 @@ import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-fa
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
 import { isFromHub, isOfOneCollection, RollcallError, type ErrorSource } from '../errors.ts';
 import { isoOrNull } from '../core/words.ts';
-import type { CollectionName } from '../model/collections.ts';
+import { isDerivedCollection, type CollectionName } from '../model/collections.ts';
 import type { DecisionRecord, Progress } from '../model/progress.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
@@ -43,6 +43,7 @@ export class TenantMonitor {
   readonly tenant: string;
   readonly #incrementalOverlapMs: number;
   readonly #now: () => number;
+  readonly #isWithoutRedis: boolean;
   readonly #collections: ReadonlyMap<CollectionName, CollectionMonitor>;
   readonly #oneRoster: ApiWatch;
   /** The Core API may fail while the rest of the hub answers. */
@@ -56,11 +57,14 @@ export class TenantMonitor {
   /** Number of contradictory absences; null where absences are not mirrored. */
   contradictions: number | null = null;
   #hubSkewMs = 0;
-  /** The collection whose requests alone have failed since the hub last answered; null: the whole hub may be away. */
-  #failedAlone: CollectionName | null = null;
+  /** The collections whose syncs have failed since the hub last answered, as they may fail while the hub answers others. */
+  readonly #failedAlone = new Set<CollectionName>();
+  /** Since the hub last answered, it has failed as no collection fails alone. */
+  #isHubAway = false;
 
-  constructor(config: TenantConfig, now: () => number) {
+  constructor(config: TenantConfig, { now, isWithoutRedis }: { now: () => number; isWithoutRedis: boolean }) {
     this.tenant = config.id;
+    this.#isWithoutRedis = isWithoutRedis;
     this.#incrementalOverlapMs = config.incrementalOverlapMs;
     this.#now = now;
     this.#collections = monitorsOf(config);
@@ -153,6 +157,7 @@ export class TenantMonitor {
       notOffered: this.#names(({ isNotOffered }) => isNotOffered),
       areAbsencesLost: this.#names(({ isLost }) => isLost).length > 0,
       contradictions: this.contradictions,
+      isWithoutRedis: this.#isWithoutRedis,
       hubSkewMs: this.#hubSkewMs,
       reported: [...reported, ...ofHub],
       nowMs,
@@ -184,8 +189,8 @@ export class TenantMonitor {
     const isOfHub = OF_WHOLE_HUB.test(error.code);
     const isKnown = isOfHub && error.reaction === 'retry' && this.#reported.has('hub');
     if (isOfHub && !this.#isFailing(collection)) {
-      const isAlone = !this.#reported.has('hub') || this.#failedAlone === collection;
-      this.#failedAlone = isAlone && MAY_BE_OF_ONE.test(error.code) ? collection : null;
+      if (MAY_BE_OF_ONE.test(error.code)) this.#failedAlone.add(collection);
+      else this.#isHubAway = true;
       return this.report('hub', reasonOf(error)) && !isKnown;
     }
     this.#noteRefusal(error);
@@ -256,13 +261,22 @@ export class TenantMonitor {
     }
   }
 
-  /** Returns whether that ends a failure of the hub, and not of one collection, whose next complete sync ends it. */
+  /** Returns whether that ends a failure of the whole hub, and not of some collections, whose next complete syncs end it. */
   #hubAnswers(): boolean {
     // A session that ends under an earlier configuration may still get answers.
     if (this.isOwner) this.report('start', null);
-    const ofOne = this.#failedAlone !== null;
-    this.#failedAlone = null;
-    return this.report('hub', null) && !ofOne;
+    if (!this.report('hub', null)) return false;
+    const isWhole = this.#isHubAway || this.#names((each) => this.#mayBeAnswered(each)).length === 0;
+    this.#isHubAway = false;
+    this.#failedAlone.clear();
+    return isWhole;
+  }
+
+  /** Whether the hub is asked for its changes, and no failure says that it gets no answer. */
+  #mayBeAnswered(monitor: CollectionMonitor): boolean {
+    const { collection, hasIncremental, failing } = monitor.facts();
+    const isAsked = hasIncremental && !monitor.isNotOffered && !isDerivedCollection(collection);
+    return isAsked && failing === null && !this.#failedAlone.has(collection);
   }
 
   #names(test: (monitor: CollectionMonitor) => boolean): CollectionName[] {

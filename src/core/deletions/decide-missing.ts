@@ -7,6 +7,9 @@ export interface Miss {
   readonly times: number;
 }
 
+/** If there are more keys than this, they are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
+export const MAX_UNSEEN_KEYS = 100_000;
+
 export type MissingKeys = ReadonlyMap<string, Miss>;
 
 /** What full syncs of a collection have missed. Redis holds it; losing it delays removals and never causes one. */

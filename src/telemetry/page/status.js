@@ -69,7 +69,7 @@ function show() {
     ...alarm(
       'troubles',
       'warn',
-      isLoading ? '… First load' : '! Not well',
+      isLoading ? '… Loading' : '! Not well',
       [process, ...onTop].flatMap(troublesAt(nowMs)),
     ),
     ...alarm('configuration', 'warn', '! Configuration', troublesAt(nowMs)({ ...process, reasons: notes })),
@@ -94,7 +94,7 @@ function summary(isStale) {
   if (latest.needsPerson) return ['bad', '✗ needs a decision'];
   const well = latest.tenants.filter(({ state }) => state === 'well').length;
   const loading = latest.tenants.filter(({ state }) => state === 'loading').length;
-  if (loading > 0 && loading + well === latest.tenantsConfigured) return ['warn', '… first load'];
+  if (loading > 0 && loading + well === latest.tenantsConfigured) return ['warn', '… loading'];
   if (!latest.ready) return ['warn', '! not ready'];
   const isWell = latest.configuration.note === null && well === latest.tenantsConfigured;
   return isWell ? ['good', '✓ all well'] : ['warn', '! see below'];

@@ -196,7 +196,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
       ANSWERED,
     );
     const page = await open(await serve(loading.board));
-    expect(await page.textContent('#overall')).toBe('… first load');
+    expect(await page.textContent('#overall')).toBe('… loading');
     const said = await page.textContent('summary');
     expect(said).toContain('… first load: 0 of 1 collection complete');
   });

@@ -88,7 +88,7 @@ it('a running process shows no removed tenant, and shows a changed tenant from i
   expect([process.board.configured, process.board.tenants]).toEqual([['north'], [north]]);
   const text = await process.metrics.metrics();
   expect(text).not.toContain('tenant="south"');
-  expect(text).toContain('rollcall_owner{tenant="north"} 0');
+  expect(text).toContain('rollcall_owner{prefix="rollcall",tenant="north"} 0');
   process.write(configOf(['north']).replace('users', 'orgs'));
   await taken();
   const shown = process.board.tenants.map((each) =>

@@ -55,12 +55,15 @@ it('each record of progress in a transaction has a ce_id of its own', () => {
   expect(new Set(ids).size).toBe(collections.length);
 });
 
-it('a header of absence-changes says that the first load is over, from the first complete full sync on', () => {
+it.each([
+  ['absence-changes', 'from the first complete full sync on', 'over'],
+  ['users', 'only after a loss of records', undefined],
+] as const)('a header of %s says that the first load is over, %s', (collection, _, afterFull) => {
   const headerOf = (progress: Progress): string | undefined =>
-    headersOf({ ...progress, collection: 'absence-changes' })['ce_firstload'];
+    headersOf({ ...progress, collection })['ce_firstload'];
   expect([NONE, FULL, { ...NONE, firstLoad: 'over' as const }].map(headerOf)).toEqual([
     undefined,
-    'over',
+    afterFull,
     'over',
   ]);
 });

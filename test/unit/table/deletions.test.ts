@@ -71,6 +71,20 @@ it('a list of missing rows that Redis lost stays void when a backup brings it ba
   expect((await open(memory, 'tx-2')).missing).toBeNull();
 });
 
+it('a hold without a list, or with more rows than a list can hold, keeps its number of rows', async () => {
+  const memory = createMemoryStore().tenant('north').deletions;
+  const numberOf = async (rowsOnHold: number) => {
+    const { deletions } = naming('full-1');
+    const held = { rowsOnHold, deletions: { ...deletions, onHoldSinceMs: 1 } };
+    const opened = await Deletions.open(memory, 'users', held);
+    opened.noteSeen(['a']);
+    return (await opened.beforeCommit('tx-2', null)).rowsOnHold;
+  };
+  expect(await numberOf(2)).toBe(2);
+  await memory.setMissing('users', remembered);
+  expect(await numberOf(100_001)).toBe(100_001);
+});
+
 it('rows that wait for the hold of another collection are counted as on hold only until they are back', async () => {
   const memory = createMemoryStore().tenant('north').deletions;
   const twice = new Map(['a', 'b', 'c'].map((key) => [key, { sinceMs: 1, times: 2 }]));

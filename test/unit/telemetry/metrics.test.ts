@@ -74,11 +74,12 @@ it('metrics appear with their names, labels and values', async () => {
       'rollcall_hub_requests_total{tenant="north",outcome="HUB_TIMEOUT"} 1',
       'rollcall_hub_request_duration_seconds_sum{tenant="north"} 60',
       'rollcall_transactions_total{tenant="north",outcome="committed"} 1',
-      'rollcall_owner{tenant="north"} 1',
+      'rollcall_owner{prefix="rollcall",tenant="north"} 1',
       ...['created"} 3', 'replaced"} 2', 'deleted"} 1', 'restored"} 1'].map(
         (rest) => `rollcall_absence_changes_total{tenant="north",operation="${rest}`,
       ),
       'rollcall_absence_contradictions{tenant="north"} 4',
+      expect.stringMatching(/^rollcall_memory_limit_bytes [1-9]\d{6,}$/),
     ]),
   );
   expect(lines.filter((line) => line.startsWith('rollcall_hub_requests_total'))).toHaveLength(1);

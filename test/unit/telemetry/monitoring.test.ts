@@ -48,7 +48,7 @@ async function exported(): Promise<ReadonlyMap<string, readonly string[]>> {
 }
 
 /** Labels that Prometheus adds to each metric, by the target that it scrapes. */
-const OF_TARGET = ['namespace', 'job', 'instance'];
+const OF_TARGET = ['namespace', 'job', 'instance', 'pod', 'container'];
 
 /** The metrics of a query, each with the labels by which it is selected. */
 function selectors(query: string): { name: string; labels: string[] }[] {
@@ -90,12 +90,29 @@ it('alerts and dashboard group and name by labels that the metrics of the query 
   expect(wrong).toEqual([]);
 });
 
-it('each rule that groups or compares series tells installations apart by namespace and job', () => {
-  const lists = alerts.flatMap(({ expr }) =>
-    [...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].map(([, list]) => list),
+it('rules group and compare by namespace and job or Pod, and those on owners by namespace and prefix', () => {
+  const lists = alerts.flatMap(({ alert, expr }) =>
+    [...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].map(([, list = '']) => ({ alert, list })),
   );
   expect(lists.length).toBeGreaterThan(20);
-  expect(lists.filter((list) => !list?.startsWith('namespace, job'))).toEqual([]);
+  const wrong = lists.filter(({ alert, list }) =>
+    alert.startsWith('RollcallOwner')
+      ? !/^namespace, (prefix, )?tenant$/.test(list)
+      : !/^namespace, (job|pod)/.test(list),
+  );
+  expect(wrong).toEqual([]);
+});
+
+it('each panel of the dashboard shows only the chosen namespaces and jobs', () => {
+  const asked = panelQueries.flatMap(({ expr }) =>
+    [...expr.matchAll(/\b(?:rollcall|process)_\w+(\{[^}]*\})?/g)].map(([metric]) => metric),
+  );
+  expect(asked.length).toBeGreaterThan(20);
+  const chosen = '{namespace=~"$namespace", job=~"$job"';
+  expect(asked.filter((metric) => !metric.includes(chosen))).toEqual([]);
+  expect(dashboard.templating.list.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['namespace', 'job']),
+  );
 });
 
 it('each alert has a test of its own in alerts.test.yaml', () => {

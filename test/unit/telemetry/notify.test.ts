@@ -1,8 +1,15 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../../src/telemetry/logger.ts';
-import { notify } from '../../../src/telemetry/notify.ts';
+import { notify, tryReceiver } from '../../../src/telemetry/notify.ts';
+import { makeCertificates } from '../../integration/security/support/certificates.ts';
 import { load, yamlWith } from '../config/config-text.ts';
 import { answer, inTurn, serve, type Script } from '../hub/support/scripted-hub.ts';
 import { boardOf, caughtUp, onHoldIn } from './support/board-of.ts';
@@ -94,6 +101,7 @@ it.each<[string, Script]>([
 it.each([
   [503, 'Make the receiver answer'],
   [403, 'Check notify.url and notify.token'],
+  [429, 'the receiver takes no more messages for now'],
 ])(
   'the remedy for a receiver of notices that answers %i says what is to be looked at',
   async (status, remedy) => {
@@ -103,6 +111,21 @@ it.each([
     expect(error.remedy).toContain(remedy);
   },
 );
+
+it('a receiver of notices with which no TLS connection comes about gets a remedy for its cause', async () => {
+  const { server } = await makeCertificates(await mkdtemp(join(tmpdir(), 'rollcall-notify-')));
+  await using plain = await serve(answer(200));
+  const secure = createServer({ cert: await readFile(server.cert), key: await readFile(server.key) });
+  await once(secure.listen(0, '127.0.0.1'), 'listening');
+  const { port } = secure.address() as AddressInfo;
+  const remedyAt = async (url: string) => {
+    const { notify: settings } = load(yamlWith({ root: `notify: { url: "${url}" }` }));
+    return settings && (await tryReceiver(settings, 'rollcall'))?.remedy;
+  };
+  expect(await remedyAt(`https://127.0.0.1:${port}/hook`)).toContain('set NODE_EXTRA_CA_CERTS');
+  expect(await remedyAt(plain.origin.replace('http:', 'https:'))).toContain('begin with http:// or https://');
+  secure.close();
+});
 
 it('a receiver of notices that hangs is given up after some seconds, and gets one at a time', async () => {
   const open: ServerResponse[] = [];

@@ -93,6 +93,14 @@ it.each([
   expect(told(2)).toEqual([`over ROWS_ON_HOLD: ${how}`]);
 });
 
+it('a hold is over for the receiver when every row is back, although it lasts until the next full sync', () => {
+  told(0, hold(7, START_MS));
+  told(2);
+  told(1, hold(3, START_MS));
+  told(0, hold(0, START_MS));
+  expect(told(2)).toEqual(['over ROWS_ON_HOLD: 7 rows back']);
+});
+
 it('the end of several holds counts the rows of all, those that healed meanwhile included', () => {
   const holdOf = (collection: 'users' | 'orgs', rows: number, onHoldSinceMs: number | null) =>
     caughtUp(collection, onHoldIn(collection, rows, { nowMs, onHoldSinceMs }));

@@ -20,6 +20,7 @@ interface Options extends Partial<CollectionFacts> {
   readonly rowsOnHold?: number;
   readonly isOnHold?: boolean;
   readonly isForeign?: boolean;
+  readonly firstLoad?: 'over';
   readonly short?: DeletionState['short'];
 }
 
@@ -32,6 +33,7 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     rowsOnHold = 0,
     isOnHold,
     isForeign,
+    firstLoad,
     short = null,
     ...more
   } = given;
@@ -46,6 +48,7 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     startedAtMs: NOW_MS - MINUTE_MS,
     rowsRejected: rejectedSince,
     rowsOnHold,
+    firstLoad,
     watermarkMs: NOW_MS - watermarkAgoMs,
     lastCompleteFull: fullAgoMs === null ? null : { ...full, startedAtMs: NOW_MS - fullAgoMs },
     deletions: { ...day, onHoldSinceMs, foreignSinceMs, short },
@@ -130,6 +133,10 @@ it.each<Case>([
   ],
   ['well | all well, 3 contradictory absences', [users], { contradictions: 3 }],
   [`${NEVER} orgs, classes`, [users, orgs(lost), facts('classes', notLoaded)]],
+  [
+    'loading | load: records of the topic or of rejects were lost: orgs; never loaded completely: classes',
+    [users, orgs({ ...lost, firstLoad: 'over' }), facts('classes', notLoaded)],
+  ],
   [`late | full: users: ${LATE}`, [facts('users', late)]],
   [`late | full: users: ${LATE}, and waits for its turn`, [facts('users', { isWaiting: true, ...late })]],
   ['well | all well', [facts('users', { isWaiting: true, ...late })], { nowMs: NOW_MS - 3 * HOUR_MS }],
@@ -177,6 +184,16 @@ it('while rows of a collection may be another tenant’s, the status offers no a
     commands: ['rollcall deletes list --tenant north'],
     since: new Date(NOW_MS - HOUR_MS).toISOString(),
   });
+});
+
+it('without Redis, the decision about rows on hold offers no command that is refused', () => {
+  const { decisions } = statusOf([facts('users', onHold)], { isWithoutRedis: true });
+  expect(decisions).toMatchObject([
+    {
+      question: expect.stringContaining('set redis.url and restart') as string,
+      commands: ['rollcall pull --full --tenant north'],
+    },
+  ]);
 });
 
 it('the status of a tenant has one decision for all rows on hold, and one for lost absences', () => {

@@ -20,6 +20,7 @@ export const ANSWERED: PipelineEvent = {
 export function configOf(tenants: readonly string[], collections: readonly string[]) {
   const text = jsonWith(
     tenants.map((id) => tenantOf(id, { collections, afterschools: ['a'], schedules: { students: ['x'] } })),
+    { redis: { url: 'redis://localhost:6379' } },
   );
   return new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => text });
 }
