@@ -51,7 +51,7 @@ export async function timedRun(
 }
 
 /** The second line of `times` is that of the children: user and system time as `1m2.345s`. */
-export function childSeconds(times: string): number {
+function childSeconds(times: string): number {
   const line = times.trim().split('\n')[1] ?? '';
   return [...line.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
     (sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds),

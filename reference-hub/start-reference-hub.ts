@@ -13,7 +13,6 @@ import { createRandom } from './random.ts';
 import { createControl } from './server/control.ts';
 import type { ActiveFaults } from './server/faults/active-faults.ts';
 import { createActiveFaults } from './server/faults/active-faults.ts';
-import { numberIn } from './server/faults/fault.ts';
 import { CONTROL_PATH, listen, TOKEN_PATH } from './server/hub-server.ts';
 import type { RequestLog } from './server/request-log.ts';
 import { createRequestLog } from './server/request-log.ts';
@@ -131,7 +130,7 @@ export async function startReferenceHub(options: ReferenceHubOptions = {}): Prom
   );
   const origin = options.publicOrigin ?? `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${server.port}`;
   const baseUrl = `${origin}${tenantPath}`;
-  const district = districtOf(options, { seed, clock, baseUrl, restampAt, faults });
+  const district = districtOf(options, { seed, clock, baseUrl, restampAt });
   const operations = createDistrictOperations(district, faults);
   const living = createLivingDistrict(district, {
     seed,
@@ -165,14 +164,8 @@ export async function startReferenceHub(options: ReferenceHubOptions = {}): Prom
 
 function districtOf(
   options: ReferenceHubOptions,
-  made: { seed: number; clock: HubClock; baseUrl: string; restampAt: string; faults: ActiveFaults },
+  made: { seed: number; clock: HubClock; baseUrl: string; restampAt: string },
 ): District {
-  const { faults, ...rest } = made;
   const students = options.students ?? options.size?.students ?? DEFAULT_SIZE.students;
-  const district = createDistrict({ ...rest, size: { ...DEFAULT_SIZE, ...options.size, students } });
-  district.stampLagMs = () => {
-    const late = faults.list().find((fault) => fault.name === 'late-stamps');
-    return late === undefined ? 0 : numberIn(late.value);
-  };
-  return district;
+  return createDistrict({ ...made, size: { ...DEFAULT_SIZE, ...options.size, students } });
 }

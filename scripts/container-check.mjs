@@ -1,5 +1,5 @@
-// Builds the image and runs it as a careful platform does: not as root, without capabilities, with a read-only root and
-// little memory. It needs a Docker engine, and is no part of "npm run check".
+// Has Docker read docker-compose.yml, builds the image, and runs it as a careful platform does: not as root, without
+// capabilities, with a read-only root and little memory. It needs a Docker engine, and is no part of "npm run check".
 //   node scripts/container-check.mjs [--keep] [-- arguments of docker build]
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -172,6 +172,8 @@ try {
   writeFileSync(join(folder, 'secret'), 'S3CRET');
   const engine = docker('version');
   if (engine.status !== 0) throw new Error(`${NO_ENGINE} docker version said: ${engine.all}`);
+  const compose = docker('compose', 'config', '--quiet');
+  expect(compose.status === 0, `docker-compose.yml is sound ${compose.all}`.trim());
   if (!build()) throw new Error('the image cannot be built');
   inspect();
   inspectMemory();

@@ -1,7 +1,6 @@
 export interface PidLockOptions {
   /** Called once, when the lock is not free. */
   onWait?: ((ownerPid: number) => void) | undefined;
-  pollIntervalMs?: number | undefined;
 }
 
 /** Runs `work` under a lock file with its owner's pid; waits for a running owner, and takes over from a dead one. */

@@ -3,16 +3,18 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+const POLL_INTERVAL_MS = 200;
+
 /**
  * Runs `work` under the lock; waits for a running owner.
  *
  * @template T
  * @param {string} file the lock file; its folder is created
  * @param {() => Promise<T>} work
- * @param {{ onWait?: (ownerPid: number) => void, pollIntervalMs?: number }} [options] `onWait` is called once, when the lock is not free
+ * @param {{ onWait?: (ownerPid: number) => void }} [options] `onWait` is called once, when the lock is not free
  * @returns {Promise<T>}
  */
-export async function withPidLock(file, work, { onWait = () => {}, pollIntervalMs = 200 } = {}) {
+export async function withPidLock(file, work, { onWait = () => {} } = {}) {
   mkdirSync(dirname(file), { recursive: true });
   let waiting = false;
   while (!tryLock(file)) {
@@ -24,7 +26,7 @@ export async function withPidLock(file, work, { onWait = () => {}, pollIntervalM
     }
     if (!waiting) onWait(owner);
     waiting = true;
-    await sleep(pollIntervalMs);
+    await sleep(POLL_INTERVAL_MS);
   }
   try {
     return await work();

@@ -64,7 +64,7 @@ async function onlyOnce(lockName, isThere, print, install) {
  *
  * @param {string} folder
  */
-export function isInstalled(folder) {
+function isInstalled(folder) {
   const wanted = readPackages(join(folder, 'package-lock.json'));
   const installed = readPackages(join(folder, 'node_modules', '.package-lock.json'));
   if (wanted === undefined)

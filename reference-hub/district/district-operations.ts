@@ -29,7 +29,7 @@ export function putRow(
   const { content, stampMs } = storable(given, id);
   const stored = district.listings[storedName(name)];
   const existing = findRow(stored, id);
-  const now = district.clock.now() - district.stampLagMs();
+  const now = district.clock.now();
   if (existing === undefined) {
     const row: Row = {
       id,

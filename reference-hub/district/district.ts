@@ -37,8 +37,6 @@ export interface District {
   /** Lessons that differ from the timetable, by lesson id; null: not taking place and not listed. */
   readonly lessonChanges: Map<string, JsonObject | null>;
   membership: Membership | undefined;
-  /** How far stamps lie behind the hub's clock; a fault sets it. */
-  stampLagMs: () => number;
   /** Ids handed out since the start, so that the next one is new. */
   idsGiven: number;
 }
@@ -85,7 +83,6 @@ export function createDistrict(options: {
     afterschools: afterschoolListings(plan, users),
     lessonChanges: new Map(),
     membership: undefined,
-    stampLagMs: () => 0,
     idsGiven: 0,
   };
 }

@@ -105,26 +105,19 @@ async function decide(
   if (request.method !== 'GET') {
     throw new RequestRefused(405, 'Only GET is possible here.', { headers: { allow: 'GET' } });
   }
-  authorise(parts, { request, faults });
+  authorise(parts, request);
   return serveRoute(parts.district(), { route, url, faults });
 }
 
-/** Spec section 5. @throws RequestRefused 401, or what a fault says for an expired token */
-function authorise(
-  parts: HubServerParts,
-  options: { request: IncomingMessage; faults: readonly MetFault[] },
-): void {
-  const verdict = parts.tokens.check(options.request.headers.authorization);
+/** Spec section 5. @throws RequestRefused 401 without a valid token */
+function authorise(parts: HubServerParts, request: IncomingMessage): void {
+  const verdict = parts.tokens.check(request.headers.authorization);
   if (verdict === 'good') return;
-  const special = options.faults.find(({ fault }) => fault.expiredTokenStatus !== undefined)?.fault
-    .expiredTokenStatus;
-  const status = verdict === 'expired' ? (special ?? 401) : 401;
   const challenge =
     verdict === 'missing' ? 'Bearer realm="hub"' : 'Bearer realm="hub", error="invalid_token"';
   const description =
     verdict === 'missing' ? 'A bearer token is needed.' : 'The token is unknown or has expired.';
-  const headers: Record<string, string> = status === 401 ? { 'www-authenticate': challenge } : {};
-  throw new RequestRefused(status, description, { headers });
+  throw new RequestRefused(401, description, { headers: { 'www-authenticate': challenge } });
 }
 
 async function issueToken(parts: HubServerParts, request: IncomingMessage): Promise<Reply> {

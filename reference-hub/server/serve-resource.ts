@@ -89,11 +89,7 @@ function studentsOf(district: District, classId: string): Listing {
 function serveSchedules(district: District, options: { url: URL; faults: readonly MetFault[] }): Reply {
   const query = readScheduleQuery(options.url.searchParams);
   const named = (name: string): MetFault | undefined => metBy(options.faults, name);
-  let lessons = lessonsOf(district, query);
-  if (named('schedules-to-exclusive') !== undefined) {
-    lessons = query.from === query.to ? [] : lessonsOf(district, { ...query, to: addDays(query.to, -1) });
-  }
-  if (named('empty-list') !== undefined) lessons = [];
+  const lessons = named('empty-list') === undefined ? lessonsOf(district, query) : [];
   if (named('missing-list') !== undefined) return jsonReply(200, {});
   return jsonReply(
     200,

@@ -8,7 +8,10 @@ import { problemsOfCounts, problemsOfIndex, type Evidence } from './progress.ts'
 import { differences, type TopicRecord } from './rows.ts';
 import { scheduleDifferences } from './schedules.ts';
 
-/* A small log that is right; each wrong change of it must be found. */
+/*
+ * A small log that is right; each wrong change of it must be found. The errors that planted mistakes lead to (test/simulation/mistakes)
+ * are found there.
+ */
 
 type Published = readonly [topic: string, key: string, value: Row | null, more?: { ce_type?: string }];
 
@@ -167,11 +170,6 @@ function withValue(topic: string, at: number, fields: Row): Evidence {
   return changed(topic, at, ({ value }) => ({ value: { ...value, ...fields } }));
 }
 
-function notFound(value: Row | null, rowsNotFound: number): { value: Row } {
-  const full = value?.['lastCompleteFull'] as Row;
-  return { value: { ...value, lastCompleteFull: { ...full, rowsNotFound } } };
-}
-
 /** A topic in which a record stands twice; `change`: what of its second copy is another. */
 function doubled(
   topic: string,
@@ -202,57 +200,35 @@ it('the oracle of the tests finds no error in a sound log, whether transactions 
 
 it.each<[string, () => Evidence]>([
   ['content that the hub never had', () => added(4, ['users', 'b', inTopic('nobody')])],
-  ['was never at the hub', () => added(4, ['users', 'stranger', inTopic('A')])],
-  ['older after newer', () => added(2, ['users', 'a', inTopic('A')])],
-  ['published twice', () => added(2, ['users', 'a', inTopic('AA')])],
   ['published twice', () => added(2, ['users', 'a', { ...inTopic('AA'), dateLastModified: 1 }])],
-  ['removed, but it never left', () => added(4, ['users', 'b', null])],
-  ['removed twice', () => added(5, ['users', 'a', null])],
   ['published before the hub had it', () => changed('users', 2, () => ({ publishedAtMs: 1 }))],
-  ['two records have one ce_id', () => changed('users', 1, () => ({ headers: { ce_id: 'users 0' } }))],
-  ['two records have one ce_id: a', () => new Map([...SOUND, ['users', doubled('users', 0)]])],
   ['two records have one ce_id: users', () => new Map([...SOUND, ['progress', doubled('progress', 0)]])],
-  ['published twice: a', () => new Map([...SOUND, ['users', doubled('users', 0, otherId)]])],
   ['published twice: x1', () => new Map([...SOUND, ['absences', doubled('absences', 0, otherId)]])],
   ['missing from the topic', () => replaced(0, ['users', 'a', inTopic('A')])],
   ['not at the hub', () => replaced(4)],
   ['.familyName differs', () => added(4, ['users', 'b', { ...inTopic('C'), sourcedId: 'b' }])],
   ['step 3 after 1', () => replaced(3, ...THIRD.slice(0, 3))],
   ['step 2 after 2', () => added(3, event('x1', 2, 'REPLACED', X2))],
-  ['RESTORED 2 cannot follow', () => added(3, event('y1', 2, 'RESTORED', Y1))],
   ['REPLACED 2: replaced by itself', () => added(3, event('y1', 2, 'REPLACED', Y1))],
-  ['mergedInto does not fit the cause', () => withValue('absence-changes', -1, { cause: 'MERGED' })],
-  ['previousVersion is null', () => withValue('absence-changes', 2, { previousVersion: null })],
   ['nulled, but not deleted', () => added(3, ['absence-changes', 'y1', null])],
   ['nulled, but never created', () => added(3, ['absence-changes', 'z1', null])],
   ['of another absence than its key', () => withValue('absence-changes', 0, { absenceId: 'y1' })],
   ['ce_type', () => changed('absence-changes', 0, () => ({ headers: { ce_id: 'other' } }))],
-  ['snapshot true', () => withValue('absence-changes', -1, { snapshot: true })],
-  ['snapshot false', () => withValue('absence-changes', 0, { snapshot: false })],
-  ['records of two students', () => withValue('absences', 2, { student: { sourcedId: 's2' } })],
   [
     'records of two students',
     () => withValue('absence-changes', 2, { previousVersion: version('x1', {}, 's2') }),
   ],
-  ['a bare id', () => withValue('absence-changes', 0, { version: { sourcedId: 'x1' } })],
-  ['published before the version itself', () => changed('absence-versions', 0, () => ({ transaction: 2 }))],
   ['an outdated record', () => withValue('absence-changes', 2, { previousVersion: X1 })],
-  ['the events say nothing', () => replaced(5, ...LAST.filter(([topic]) => topic !== 'absences'))],
-  ['not published in order, each once', () => added(5, event('x1', 4, 'RESTORED', X1_REPLACED))],
-  ['restored or merged', () => added(5, event('x1', 4, 'RESTORED', X2_DELETED))],
   ['not published x2', () => replaced(3, ...THIRD.slice(0, 2))],
   ['over, but not published as over', () => replaced(5, ...LAST.slice(0, 2))],
   ['published as over, but it is not', () => added(5, event('y1', 2, 'DELETED', Y1))],
-  ['deleted at the hub without a deletedTime', () => added(5, event('y1', 2, 'DELETED', Y1))],
   ['vanished, but it is there', () => withValue('absence-changes', -1, { cause: 'VANISHED' })],
   ['under several ids: x1 x2', () => changed('absence-changes', 2, () => ({ key: 'x2' }))],
   ['has the id x2', () => changed('absence-changes', 1, () => ({ key: 'x2' }))],
   ['y1 is shown twice', () => added(5, ['absences', 'y2', Y1])],
   ['x2 is deleted', () => replaced(5, ...LAST.filter(([topic]) => topic !== 'absences'))],
   ['stands under another id', () => withValue('absences', 1, { absenceId: 'y2' })],
-  ["does not show the version's record", () => withValue('absences', 1, { fromTime: 2 })],
   ['shows nothing, not y1', () => added(5, ['absences', 'y1', null])],
-  ['comes after 2', () => withValue('progress', -3, { sequence: 9 })],
   ['goes back in p.t.users/0', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
   ['goes back in a life', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
   ['ends a life of its topic', () => withValue('progress', -1, { lifeId: 'second' })],
@@ -264,7 +240,6 @@ it.each<[string, () => Evidence]>([
   ['does not complete the full sync', () => withValue('progress', 2, { lastCompleteFull: null })],
   ['its source has no such transaction', () => withValue('progress', -1, { transactionId: 'another' })],
   ['the last record of p.t.users/0', () => changed('users', -1, () => ({ offset: 9 }))],
-  ['says 8 rows, counted 2', () => changed('progress', 1, ({ value }) => notFound(value, 6))],
   ['says 7 rows published', () => withValue('progress', -1, { rowsPublished: 7 })],
 ])('the oracle of the tests finds this error planted in a log: %s', (problem, plant) => {
   expect(problemsOf(plant()).join('\n')).toContain(problem);

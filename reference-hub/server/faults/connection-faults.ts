@@ -35,20 +35,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'slow-body',
-    summary: 'the body comes in ten pieces with this pause between them',
-    value: { meaning: 'ms', byDefault: '100' },
-    send: async (response, { reply, context }) => {
-      response.writeHead(reply.status, { ...reply.headers, 'content-length': reply.body.length });
-      const size = Math.max(1, Math.ceil(reply.body.length / 10));
-      for (let start = 0; start < reply.body.length && !response.destroyed; start += size) {
-        await written(response, reply.body.subarray(start, start + size));
-        await context.sleep(numberIn(context.value));
-      }
-      response.end();
-    },
-  },
-  {
     name: 'no-date',
     summary: 'answers without a Date header',
     send: (response, { reply }) => {
@@ -68,7 +54,7 @@ export function sendPlainly(response: ServerResponse, reply: Reply): Promise<voi
   return Promise.resolve();
 }
 
-export function written(response: ServerResponse, bytes: Buffer): Promise<void> {
+function written(response: ServerResponse, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     response.write(bytes, () => {
       resolve();

@@ -44,8 +44,6 @@ export interface Fault {
   readonly parameters?: (parameters: URLSearchParams, context: FaultContext) => void;
   readonly query?: (query: CollectionQuery, context: FaultContext) => void;
   readonly comparison?: Partial<Comparison>;
-  /** Answers an expired token with this status instead of 401. */
-  readonly expiredTokenStatus?: number;
   readonly row?: (row: JsonObject, context: FaultContext) => JsonObject;
   /** After `row`: the row's JSON text. */
   readonly rowText?: (text: string, context: FaultContext) => string;

@@ -58,14 +58,6 @@ export const PAGING_FAULTS: readonly Fault[] = [
     page: withoutCursorLinks,
   },
   {
-    name: 'refuse-after',
-    summary: 'afterSourcedId is answered with 400',
-    parameters: (parameters) => {
-      if (parameters.has('afterSourcedId')) refuse('afterSourcedId is not known');
-    },
-    page: withoutCursorLinks,
-  },
-  {
     name: 'refuse-unknown',
     summary: 'a parameter that the standard does not know (afterSourcedId, too) is answered with 400',
     parameters: (parameters) => {
@@ -86,24 +78,6 @@ export const PAGING_FAULTS: readonly Fault[] = [
     summary: 'a filter with AND or OR is answered with 400',
     parameters: (parameters) => {
       if (/' (?:AND|OR) /.test(parameters.get('filter') ?? '')) refuse('the filter has too many clauses');
-    },
-  },
-  {
-    name: 'ignore-filter',
-    summary: 'filter is ignored',
-    parameters: (parameters) => {
-      parameters.delete('filter');
-    },
-  },
-  {
-    name: 'ignore-order',
-    summary: 'sort and orderBy are ignored',
-    parameters: (parameters) => {
-      // The offset makes it an offset request still.
-      if (parameters.has('sort') || parameters.has('orderBy'))
-        parameters.set('offset', parameters.get('offset') ?? '0');
-      parameters.delete('sort');
-      parameters.delete('orderBy');
     },
   },
   {

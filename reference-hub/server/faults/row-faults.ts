@@ -76,20 +76,9 @@ export const ROW_FAULTS: readonly Fault[] = [
     row: (row) => ({ ...row, dateLastModified: stamp(row, (text) => text.replace('Z', '+00:00')) }),
   },
   {
-    name: 'late-stamps',
-    summary: 'the timestamp of a changed row is this far in the past, as if the row had been published late',
-    value: { meaning: 'ms', byDefault: '120000' },
-  },
-  {
     name: 'big-numbers',
     summary: 'a number that a double cannot hold',
     rowText: (text) => `${text.slice(0, -1)},"x-big":9007199254740993.25}`,
-  },
-  {
-    name: 'proto-keys',
-    summary: '__proto__ and constructor as field names',
-    rowText: (text) =>
-      `${text.slice(0, -1)},"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}`,
   },
   {
     name: 'deep-nesting',

@@ -1,6 +1,6 @@
-import { expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openMirror, startTestHub } from '../support/mirror.ts';
-import { readTopics, withAdmin } from '../support/stack-kafka.ts';
+import { readTopics } from '../support/stack-kafka.ts';
 
 it('the first load equals the hub in every collection, publishes each key once, and rejects nothing', async () => {
   await using hub = await startTestHub({ students: 40, seed: 3 });
@@ -17,7 +17,7 @@ it('the first load equals the hub in every collection, publishes each key once, 
     // Schedules come from the Core API and have tests of their own.
     collections: { 'class-students': { enabled: true }, schedules: { enabled: false } },
     afterschools: district.afterschoolIds(),
-    // Many pages, in batches to each of the brokers.
+    // Many pages.
     hubSettings: { pageSize: 100 },
   });
   await mirror.full();
@@ -25,9 +25,6 @@ it('the first load equals the hub in every collection, publishes each key once, 
   expect(collections).toHaveLength(17);
   expect(await mirror.differences()).toEqual({});
   const topics = [...collections, 'rejects'].map((name) => mirror.topic(name));
-  const { topics: described } = await withAdmin((admin) => admin.fetchTopicMetadata({ topics }));
-  const leaders = described.flatMap(({ partitions }) => partitions.map(({ leader }) => leader));
-  expect(new Set(leaders).size).toBe(inject('stack').replicationFactor);
   const records = await readTopics(topics);
   expect(new Set(records.map(({ topic, key }) => `${topic} ${key}`)).size).toBe(records.length);
   expect(records.filter(({ topic }) => topic === mirror.topic('rejects'))).toEqual([]);

@@ -28,11 +28,9 @@ const UNKNOWN: unknown = expect.objectContaining({ 'x.extra': ['a', 1] });
 const SEEN: Record<string, readonly [path: string, parameters: Parameters, answer: object]> = {
   'no-date': [USERS, {}, { status: 200, date: null }],
   'status=503': [USERS, {}, { status: 503 }],
-  'rate-limit=7': [USERS, {}, { status: 429, retryAfter: '7', type: 'text/html' }],
   'html-error=502': [USERS, {}, { status: 502, ...text(/^<!DOCTYPE html>/) }],
   'not-offered@users': [USERS, {}, { status: 404 }],
   truncate: [USERS, {}, { status: 200, ...text(/[^\]}]$/) }],
-  'wrong-type': [USERS, {}, { status: 200, type: 'text/plain' }],
   'clamp-limit=30': [USERS, { limit: 50 }, { ids: all.slice(0, 30) }],
   'no-link': [USERS, {}, { status: 200, link: null }],
   'no-total': [USERS, {}, { status: 200, total: null }],
@@ -40,12 +38,9 @@ const SEEN: Record<string, readonly [path: string, parameters: Parameters, answe
   'unfiltered-total': [USERS, STUDENTS_ONLY, { total: String(all.length) }],
   'remaining-total': [USERS, { afterSourcedId: all[9]! }, { total: String(all.length - 10) }],
   'ignore-after': [USERS, { limit: 5, afterSourcedId: all[50]! }, { ids: all.slice(0, 5), links: {} }],
-  'refuse-after': [USERS, { afterSourcedId: 'x' }, { status: 400 }],
   'refuse-unknown': [USERS, { colour: 'blue' }, { status: 400 }],
   'refuse-lone-sort': [USERS, { sort: 'sourcedId' }, { status: 400 }],
   'one-clause': [USERS, { filter: "roles.role='student' AND sourcedId>'a'" }, { status: 400 }],
-  'ignore-filter': [USERS, STUDENTS_ONLY, { ids: all }],
-  'ignore-order': [USERS, { sort: 'username', orderBy: 'desc' }, { ids: all.slice(0, 100) }],
   'foreign-link=http://127.0.0.2:9': [USERS, {}, next(/^http:\/\/127\.0\.0\.2:9\/north\/.*afterSourcedId=/)],
   'relative-link': [USERS, {}, next(/^\/north\/ims\/.*afterSourcedId=/)],
   'empty-list': [USERS, {}, { status: 200, text: '{"users":[]}', total: '0' }],
@@ -65,21 +60,20 @@ const SEEN: Record<string, readonly [path: string, parameters: Parameters, answe
   'microsecond-stamps': [USERS, {}, first({ dateLastModified: expect.stringMatching(/\.\d{6}Z$/) })],
   'offset-stamps': [USERS, {}, first({ dateLastModified: expect.stringMatching(/\.\d{3}\+00:00$/) })],
   'big-numbers': [USERS, {}, text('"x-big":9007199254740993.25}')],
-  'proto-keys': [USERS, {}, text('"__proto__":{')],
   'deep-nesting=5000': [USERS, {}, text(/\[{5000}/)],
   'malformed-rows=0.4': [ABSENCES, { limit: 1000 }, first({ replacedBy: expect.any(String) })],
-  [`schedules-status=404:x,${student}`]: [SCHEDULES, MONDAY, { status: 404 }],
-  'schedules-to-exclusive': [SCHEDULES, MONDAY, { text: '[]' }],
   'schedules-shape=odata': [SCHEDULES, MONDAY, { rows: lessons, ...text('"value":') }],
 };
 
 /** What shows only in several answers, or in none. */
 const PROVEN: Record<string, () => Promise<void>> = {
-  'latency=120': () => takesAtLeast(110),
-  'slow-body=15': () => takesAtLeast(120),
+  'latency=120': async () => {
+    const startedAt = performance.now();
+    expect((await test.get(USERS)).ids).toHaveLength(100);
+    expect(performance.now() - startedAt).toBeGreaterThan(110);
+  },
   reset: () => expect(test.get(USERS)).rejects.toThrow(/fetch failed|terminated/),
   'refuse-connection': () => expect(test.get(USERS)).rejects.toThrow(/fetch failed|terminated/),
-  'huge-response=3': async () => expect((await test.get(USERS)).text.length).toBeGreaterThan(3_000_000),
   'next-past-end': async () => {
     for (const parameters of [{ limit: 1000 }, { limit: 1000, offset: 0 }]) {
       const { next = '' } = (await test.get(USERS, parameters)).links;
@@ -109,27 +103,7 @@ const PROVEN: Record<string, () => Promise<void>> = {
     const failed = pages.filter((page) => page.status >= 500).length;
     expect([failed > 10, failed < 50]).toEqual([true, true]);
   },
-  'token-expired-403': async () => {
-    test.hub.tokens.revokeAll();
-    expect(await test.get(USERS)).toMatchObject({ status: 403 });
-    await test.newToken();
-  },
-  'late-stamps=600000': async () => {
-    const stamp = async (): Promise<number> => {
-      district.patch('categories', district.ids('categories')[0]!, { weight: 0.5 });
-      return Date.parse(district.snapshot('categories')[0]!['dateLastModified'] as string);
-    };
-    const late = await stamp();
-    faults.clear();
-    expect(Math.round(((await stamp()) - late) / 60_000)).toBe(10);
-  },
 };
-
-async function takesAtLeast(ms: number): Promise<void> {
-  const startedAt = performance.now();
-  expect((await test.get(USERS)).ids).toHaveLength(100);
-  expect(performance.now() - startedAt).toBeGreaterThan(ms);
-}
 
 const statusOf = async (path: string): Promise<number> => (await test.get(path)).status;
 

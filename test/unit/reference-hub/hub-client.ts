@@ -60,8 +60,6 @@ async function answerOf(response: Response) {
     link,
     total: headers.get('x-total-count'),
     date: headers.get('date'),
-    type: headers.get('content-type'),
-    retryAfter: headers.get('retry-after'),
   };
 }
 
