@@ -29,7 +29,6 @@ import { absenceRemoval, renderAbsences, type AbsenceTenant } from './render-abs
 import { VersionRecords } from './version-records.ts';
 
 const ASKED_AT_MOST = 2_000;
-const ASKING_ROUNDS = 3;
 /** If a hub serves lists, but has not answered for single rows for this long, it is taken to have no answer. */
 const UNANSWERED_FOR_AT_MOST_MS = 5 * 60_000;
 const NO_ROWS: StagedRows = { rows: [], unchanged: new Set(), gone: [] };
@@ -142,7 +141,8 @@ export class AbsenceView implements View {
 
   /** Returns whether the hub answered. Its answers may name further ids. `asked`: receives the ids that the hub was asked for. */
   async #ask(table: Table, sync: ViewedSync, asked: Set<string>): Promise<boolean> {
-    for (let round = 1; round <= ASKING_ROUNDS; round += 1) {
+    // A list may lack any number of versions, and each answer names only the version before.
+    for (;;) {
       const ids: string[] = [];
       for await (const group of this.#versions.keys('open')) {
         const entries = await this.#index.load(table.lookUpCommitted, group);
@@ -160,7 +160,6 @@ export class AbsenceView implements View {
       }
       if (!isAnswered || !hasNews) return isAnswered;
     }
-    return true;
   }
 
   async #derive(table: Table, sync: ViewedSync, task: Task): Promise<void> {
