@@ -14,13 +14,17 @@ const AS_TEXT: Readonly<Record<string, string>> = {
   boolean: '^(true|false)$',
 };
 
-/** The same schema without `anyOf`. */
+/** The same schema without `anyOf`, and without `propertyNames`, whose errors Helm reports at a wrong path. */
 export function withoutAlternatives(schema: JsonSchema): JsonSchema {
-  const { anyOf, ...own } = schema;
+  const { anyOf, propertyNames, ...own } = schema;
   if (own.properties !== undefined) own.properties = each(own.properties);
   if (own.items !== undefined) own.items = withoutAlternatives(own.items);
   if (typeof own.additionalProperties === 'object')
     own.additionalProperties = withoutAlternatives(own.additionalProperties);
+  if (propertyNames !== undefined) {
+    own['patternProperties'] = { [patternOf(propertyNames)]: own.additionalProperties };
+    own.additionalProperties = false;
+  }
   if (anyOf === undefined) return own;
   const alternatives = flat(anyOf);
   const maps = alternatives.filter(({ type }) => type === 'object');

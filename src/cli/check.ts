@@ -107,7 +107,7 @@ function* rangesWithoutProxy(env: NodeJS.ProcessEnv): Generator<Finding> {
 const RANGES_REMEDY =
   'Name the hosts, or their domains, that are reached without the proxy (rollcall help estates#proxies).';
 
-/** Names fields whose names are nearly those of the specification. Nobody but the hub knows whether it has them: no warning. */
+/** Warns of fields whose names are nearly those of the specification: what they should keep back may be published. */
 function* mistypedFields(value: object): Generator<Finding> {
   for (const [at, tenant] of listOf(mapOf(value)['tenants']).entries())
     for (const [name, settings] of Object.entries(mapOf(mapOf(tenant)['collections']))) {
@@ -119,13 +119,13 @@ function* mistypedFields(value: object): Generator<Finding> {
           const hint = known.includes(field) ? '' : didYouMean(field, known);
           const path = `tenants[${at}].collections.${name}.${kind}`;
           const text = `${field} is not a field of the specification${hint}`;
-          if (hint !== '') yield { level: 'unchecked', subject: path, text, remedy: MISTYPED_REMEDY };
+          if (hint !== '') yield warning(path, text, MISTYPED_REMEDY);
         }
     }
 }
 
 const MISTYPED_REMEDY =
-  'Correct the name, unless the hub has a field of this name: "rollcall check" without --offline asks the hub.';
+  'Correct the name. If the hub has a field of this name, leave it: "rollcall check" without --offline asks the hub.';
 
 const IN_CLEAR_REMEDY =
   'Write ${NAME} for an environment variable, or ${file:/path} for a file. Change the secret if others could read this file.';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
+import type { Config, TenantConfig } from '../config.ts';
 import { whyHold, type GuardLimits } from '../core/deletions/guard.ts';
 import { needsReason, partsOf, type Part, type PartRows } from '../core/deletions/parts.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable, outOf } from '../core/words.ts';
@@ -10,21 +10,21 @@ import type { DecisionRecord } from '../model/progress.ts';
 import { APPROVE, approvalRefused, requestFor, type ApproveOutcome } from '../owner/deletes.ts';
 import { readSchools, type KnownSchools } from '../owner/schools-on-hold.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
+import type { Waiting } from '../sync/read-waiting.ts';
 import { asOwner, personHere } from './as-owner.ts';
 import { choose, chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, readTenantProgress } from './verb-parts.ts';
+import { quietAssembly, readTenantProgress, waitingOf } from './verb-parts.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 no row is on hold; 1 it failed; 3 something needs a decision.`;
 
 const APPROVE_EXIT_CODES = `
-Exit codes: 0 the parts were approved, and no row is on hold any more; 1 it failed; 3 a part is not on the list, so nothing was
-removed, or something still needs a decision.`;
+Exit codes: 0 the parts are approved, now or by an earlier command, and no row is on hold any more; 1 it failed; 3 a part is not on
+the list and was never approved, so nothing was removed, or something still needs a decision.`;
 
 /** `rollcall deletes list|approve|history`: deletions that need a decision. */
 export function command(): Command {
@@ -90,13 +90,10 @@ async function readParts(
   options: { known: KnownProgress | null | undefined; signal: AbortSignal },
 ): Promise<Parted> {
   const { known, signal } = options;
-  const tenantId = tenant.id;
-  const names = syncedCollections(tenant).map(({ name }) => name);
-  const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
-  const waiting = await readWaiting(assembly.store.tenant(tenantId).deletions, progress);
+  const waiting = await waitingOf(assembly, tenant, known);
   if (waiting.rows === 0) return { ...waiting, parts: [] };
   const collections = waiting.collections.map(({ collection }) => collection);
-  const found = await readSchools(assembly, { tenantId, collections, signal });
+  const found = await readSchools(assembly, { tenantId: tenant.id, collections, signal });
   const limits = assembly.config.deletions.holdAbove;
   const parts = partsOf(waiting.collections, found.schools);
   return { ...waiting, parts: parts.map((part) => described(part, { ...found, waiting, limits })) };
@@ -175,6 +172,8 @@ function incompleteOf({ collections }: Waiting) {
 const SHOWN_OF_PART = 10;
 /** At least, however many collections the part has. */
 const SHOWN_OF_COLLECTION = 2;
+/** What a command that approves nearly all of a collection also needs. */
+const REASON = ' --reason "<text>"';
 /** How often the owner is asked to approve, if the list changes meanwhile. */
 const ATTEMPTS = 3;
 
@@ -227,13 +226,14 @@ function showWhatToDo(output: Output, tenantId: string, parted: Parted): void {
   if (refusal !== null) output.line(`\n  ${refusal.message} (${refusal.code})\n  ${arrow} ${refusal.remedy}`);
   if (refusal !== null || parted.parts.length === 0) return;
   output.line('\n  Are the rows of a part really gone? Approve this part:');
-  for (const { digest, needsReason } of parted.parts) {
-    const reason = needsReason ? ' --reason "<text>"' : '';
-    output.line(`  ${arrow} rollcall deletes approve ${digest} --tenant ${tenantId}${reason}`);
-  }
+  for (const { digest, needsReason } of parted.parts)
+    output.line(
+      `  ${arrow} rollcall deletes approve ${digest} --tenant ${tenantId}${needsReason ? REASON : ''}`,
+    );
+  // Together the parts may be nearly all of a collection, although none of them is.
   if (parted.parts.length > 1)
     output.line(
-      `  One command can approve several parts: rollcall deletes approve <digest> <digest> … --tenant ${tenantId}`,
+      `  One command can approve several parts: rollcall deletes approve <digest> <digest> … --tenant ${tenantId}${REASON}`,
     );
   output.line(
     '  If they are not gone, correct the cause at the hub, and wait: the next complete full sync that finds them ends the hold by itself.',
@@ -252,19 +252,31 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   for (let again = 1; outcome.isListed && !outcome.isSame && again < ATTEMPTS; again += 1)
     outcome = await ask();
   const { isSame, collections, waiting } = outcome;
-  output.data({ digests, isSame, collections, waiting });
-  if (isSame) showApproved(output, tenant.id, outcome);
-  else {
+  const log = isSame ? null : (await readTenantProgress(assembly, [tenant], signal)).get(tenant.id);
+  const earlier = approvalsOf(digests, log?.decisions ?? []);
+  output.data({ digests, isSame, isApprovedAlready: earlier.length > 0, collections, waiting });
+  const isDone = isSame || earlier.length > 0;
+  if (isSame) showApproved(output, outcome);
+  else if (isDone) {
+    output.line('These parts were approved already, so this command has removed nothing:');
+    for (const decision of earlier) {
+      const { atMs, collection, by, from, digest } = decision;
+      const what = `${collection}: ${whatHappened(decision, null)}`;
+      output.line(printable(`  ${what} (${digest}, approved by ${by} on ${from}, ${isoOrNull(atMs)})`));
+    }
+  } else {
     const named = digests.map(printable).join(' ');
-    const what =
-      waiting === 0
-        ? `no row is on hold, so these parts are not on the list: ${named}`
-        : `not all of these parts are on the list any more: ${named}`;
-    output.note(`✗ ${what}; nothing was removed\n→ Look again: rollcall deletes list --tenant ${tenant.id}`);
+    output.note(
+      `✗ nothing was removed: some of these parts are neither on the list nor approved already: ${named}\n→ Look again: rollcall deletes list --tenant ${tenant.id}`,
+    );
   }
+  if (isDone && waiting > 0)
+    output.note(
+      `! ${countOf(waiting, 'row')} still need a decision\n→ rollcall deletes list --tenant ${tenant.id}`,
+    );
   return exitCode({
     hasFailed: collections.some((each) => each.outcome !== 'done'),
-    needsPerson: waiting > 0 || !isSame,
+    needsPerson: waiting > 0 || !isDone,
   });
 
   async function ask(): Promise<ApproveOutcome & { readonly isListed: boolean }> {
@@ -286,7 +298,18 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   }
 }
 
-function showApproved(output: Output, tenantId: string, { collections, waiting }: ApproveOutcome): void {
+/**
+ * The decisions by which all of these parts were approved; empty if no such decision about one of them is kept. Only approvals have
+ * digests, with blanks between them.
+ */
+function approvalsOf(digests: readonly string[], decisions: readonly DecisionRecord[]): DecisionRecord[] {
+  const digestsOf = ({ digest }: DecisionRecord): string[] => digest?.split(' ') ?? [];
+  const found = decisions.filter((each) => digestsOf(each).some((digest) => digests.includes(digest)));
+  const approved = new Set(found.flatMap(digestsOf));
+  return digests.every((digest) => approved.has(digest)) ? found : [];
+}
+
+function showApproved(output: Output, { collections }: ApproveOutcome): void {
   output.table(
     ['  collection', 'outcome', 'listed', 'removed', 'came back'],
     collections.map((each) => [
@@ -296,10 +319,6 @@ function showApproved(output: Output, tenantId: string, { collections, waiting }
     ]),
   );
   noteFailures(output, collections);
-  if (waiting > 0)
-    output.note(
-      `! ${countOf(waiting, 'row')} still need a decision\n→ rollcall deletes list --tenant ${tenantId}`,
-    );
 }
 
 async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<void> {

@@ -126,8 +126,9 @@ function placesOf(topic: string, verbs: readonly string[] = []): readonly [Place
   if (first !== undefined) return [first, ...others];
   const words = (read('glossary') ?? '').matchAll(/\*\*([^*]+)\*\*/g);
   const known = [...verbs, ...pages(), ...Array.from(words, ([, word = '']) => word)];
+  const having = pages().filter((page) => read(page)?.toLowerCase().includes(topic.toLowerCase()));
   throw new RollcallError('USAGE_INVALID', `There is no help on ${topic}${didYouMean(topic, known)}`, {
-    remedy: `"rollcall --help" lists the verbs. The pages are ${pages().join(', ')}.`,
+    remedy: `Look at the pages ${(having.length > 0 ? having : pages()).join(', ')} ("rollcall help <page>"). "rollcall --help" lists the verbs, "rollcall help glossary" the words, and "rollcall help runbooks" the alerts and error codes.`,
   });
 }
 

@@ -15,6 +15,7 @@ import { compositeKey } from '../model/keys.ts';
 import { partsOfTopic, topicName } from '../model/topic-names.ts';
 import { chooseFrom, chooseTenants, type Scope } from './choose.ts';
 import { packageVersion } from './package-version.ts';
+import { sayHolds } from './tail/holds.ts';
 import { Receipt } from './tail/receipt.ts';
 import { stateTexts } from './tail/state-texts.ts';
 import { verbAction, type Verb } from './verb-action.ts';
@@ -53,7 +54,7 @@ Use --about to find what the topics hold about one pupil, for example. It reads 
 searches every key and every field for the id as a whole word, and in "progress" what people have written about their decisions.
 In a value that cannot be decoded, a part of a longer word counts, too. ("rollcall help remove-a-pupil" says where it does not
 search.) It ends with a receipt on stderr, for your files: how many records of each topic contain the id, from when to when, how
-many keys still have it, by when Kafka will have deleted the values and keys that were removed, and whether anything is left.
+many keys still have it, whether rows are on hold, by when Kafka will have deleted what was removed, and whether anything is left.
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
@@ -80,8 +81,8 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
       ? [...TOPICS, STATE_TOPIC]
       : args.map((name) => (name === STATE_TOPIC ? name : chooseFrom('topic', name, TOPICS))),
   );
-  const tenants = chooseTenants(config, flags.tenant).map(({ id }) => id);
-  const names = tenants.flatMap((tenantId) =>
+  const tenants = chooseTenants(config, flags.tenant);
+  const names = tenants.flatMap(({ id: tenantId }) =>
     [...suffixes].map((suffix) => topicName({ topicPrefix, tenantId }, suffix)),
   );
   let shown = 0;
@@ -121,13 +122,15 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
       const settings = await describeSettings(assembly.kafka, receipt.topics).catch(
         () => new Map<string, never>(),
       );
-      const who = tenants.length === 1 ? 'tenant' : 'tenants';
+      const onHold = await sayHolds(assembly, tenants, { contains: receipt.contains, signal });
+      const who = `tenant${tenants.length === 1 ? '' : 's'} ${tenants.map(({ id }) => id).join(', ')}`;
       // On stderr, since stdout has the records.
       output.note(
         [
-          `${who} ${tenants.join(', ')}, searched to the end at ${new Date().toISOString()} by Rollcall ${packageVersion()}: ${topics.join(', ')}`,
+          countOf(shown, 'record'),
+          `${who}, searched to the end at ${new Date().toISOString()} by Rollcall ${packageVersion()}: ${topics.join(', ')}`,
           SCOPE,
-          ...receipt.lines(settings, Date.now()),
+          ...receipt.lines(settings, Date.now(), onHold),
         ].join('\n'),
       );
     }
@@ -135,7 +138,8 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
     // A stop, also while connecting, is a normal end.
     if (!signal.aborted) throw error;
   }
-  output.note(countOf(shown, 'record'));
+  // The last line of a receipt is its verdict.
+  if (about === undefined) output.note(countOf(shown, 'record'));
 }
 
 /** What to read of each partition. */

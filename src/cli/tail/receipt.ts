@@ -10,6 +10,9 @@ interface Found {
   readonly keys: Map<string, { readonly atMs: number; readonly isRemoval: boolean; readonly holds: boolean }>;
 }
 
+/** The settings of a topic, by their names. */
+type Settings = ReadonlyMap<string, string>;
+
 /** Kafka's defaults of log.cleaner.backoff.ms and file.delete.delay.ms, and end markers that come a second late. */
 const SLACK_MS = 2 * 60_000;
 
@@ -45,17 +48,25 @@ export class Receipt {
     return [...this.#topics.keys()];
   }
 
-  /** A table, if anything was found, and the verdicts. `settings`: by topic, as far as they are known. */
-  lines(settings: ReadonlyMap<string, ReadonlyMap<string, string>>, nowMs: number): string[] {
+  /** Whether the last record of a key contains the id. */
+  readonly contains = (topic: string, key: string): boolean =>
+    this.#topics.get(topic)?.keys.get(key)?.holds === true;
+
+  /**
+   * A table, if anything was found, and the verdicts. `settings`: by topic, as far as they are known. `onHold`: what holds keep; it
+   * is printed if rows contain the id.
+   */
+  lines(settings: ReadonlyMap<string, Settings>, nowMs: number, onHold: readonly string[]): string[] {
     const lines = [...this.#topics]
       .map(([topic, found]) => lineOf(topic, found, settings.get(topic)))
       .toSorted((one, other) => (one.topic < other.topic ? -1 : 1));
     const table = lines.length === 0 ? [] : formatTable(TITLES, lines.map(cellsOf));
-    return [...table, ...verdictsOn(lines, nowMs)];
+    const isPublished = lines.some(({ held, isKept }) => held > 0 && !isKept);
+    return [...table, ...(isPublished ? onHold : []), ...verdictsOn(lines, nowMs)];
   }
 }
 
-function lineOf(topic: string, found: Found, settings: ReadonlyMap<string, string> | undefined): TopicLine {
+function lineOf(topic: string, found: Found, settings: Settings | undefined): TopicLine {
   const { records, firstMs, lastMs, keys } = found;
   const last = [...keys.values()];
   const msOf = (name: string): number => Number(settings?.get(name) ?? NaN);
@@ -111,7 +122,7 @@ function verdictOnRows(lines: readonly TopicLine[], nowMs: number): string {
   const holding = lines.filter(({ held }) => held > 0);
   if (holding.length > 0) {
     const where = holding.map(({ topic, held }) => `${topic} (${countOf(held, 'key')})`).join(', ');
-    return `not complete: the id is still published in ${where}. It stays until the hub has removed or corrected these rows. If the removal is on hold, a person must also approve it ("rollcall deletes list" shows what is on hold)`;
+    return `not complete: the id is still published in ${where}. It stays until the hub has removed or corrected these rows`;
   }
   const lastMs = Math.max(...lines.map((each) => Math.max(each.valuesGoneMs, each.keysGoneMs ?? 0)));
   if (Number.isNaN(lastMs))

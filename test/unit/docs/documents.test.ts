@@ -7,6 +7,7 @@ import { command as hub } from '../../../reference-hub/verb.ts';
 import { forTerminal, helpCommand, pageOn } from '../../../src/cli/help.ts';
 import { VERBS } from '../../../src/cli/verbs.ts';
 import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
+import { RollcallError } from '../../../src/errors.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC } from '../../../src/model/collections.ts';
 
 const checkout = fileURLToPath(new URL('../../../', import.meta.url));
@@ -144,6 +145,22 @@ it.each(TENANT_PARTS)('help on the part %s says why the part is not ready and wh
 it('help prints what a word means that is the heading of no section', () => {
   expect(pageOn('guard')).toMatch(/^- \*\*guard\*\*: /);
   expect(() => pageOn('gruad')).toThrow('There is no help on gruad; did you mean guard?');
+});
+
+it('help on a word that it does not explain names pages with this word, and the lists of all words', () => {
+  const remedyOn = (topic: string) => {
+    try {
+      return pageOn(topic);
+    } catch (error) {
+      return error instanceof RollcallError ? error.remedy : error;
+    }
+  };
+  expect(remedyOn('Guardians')).toMatch(
+    /^Look at the pages [a-z-, ]*\bprivacy\b[^]*"rollcall help glossary"/,
+  );
+  expect(remedyOn('nowhere-at-all')).toMatch(
+    /^Look at the pages contract, [^]*, invariants \([^]*"rollcall --help" lists the verbs/,
+  );
 });
 
 it.each([
