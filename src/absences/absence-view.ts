@@ -248,12 +248,15 @@ export class AbsenceView implements View {
     });
   }
 
-  /** Publishes a null for each absence whose deletion was published long enough ago, and drops what is too old. */
+  /**
+   * Publishes a null for each absence whose deletion was published long enough ago, and drops current absences that
+   * ended too long ago to be kept by student.
+   */
   async #forget(table: Table, sync: ViewedSync): Promise<void> {
     const { forgetAfterMs, absentSinceMs } = this.#tenant.absences;
     const index = this.#versions;
     const lastDay = dayNumber(this.#tenant.runtime.now() - forgetAfterMs);
-    // The index has their entries as they were before this transaction.
+    // Absences that this transaction changes: the index still has their entries from before the transaction.
     const changed = table.staged.keysOf('absences');
     for await (const batch of index.entries('ended')) {
       const due = batch.flatMap(([id, day]) => (decodeDay(day) < lastDay && !changed.has(id) ? [id] : []));

@@ -58,13 +58,13 @@ class Scanner {
   readonly #kind: 'full' | 'incremental';
   /** Whether the scan itself decides how the hub pages. */
   readonly #auto: boolean;
-  /** Null without remembered pages, like `#cuts`. */
+  /** Null if no pages are remembered, and so is `#cuts`. */
   readonly #prefetch: Prefetch | null;
   #cuts: PageCuts | null;
   #state: ScanState;
-  /** Upper bound of `limit` at this place of the list, if even a small page was too large here. */
+  /** Upper bound of `limit` while rows are so large that even a small page was too large. */
   #atMost = Infinity;
-  /** Rows that lead to a remembered page; null: as many as usual. */
+  /** Limit of a page that is to end where a remembered page begins; null: the usual limit. */
   #cut: number | null = null;
   #pages = 0;
   #rows = 0;
@@ -81,7 +81,7 @@ class Scanner {
     const { pages, modifiedAfterMs, readVersion } = read;
     const { ahead, requests } = context;
     const request = { target: name, where: this.#where, readVersion, signal };
-    // An incremental scan has no page twice, so none is remembered.
+    // The pages of an incremental scan are different each time, so none is remembered.
     const isKnown = pages !== undefined && modifiedAfterMs === undefined;
     this.#prefetch = isKnown ? new Prefetch({ requests, pages, request, ...ahead }) : null;
     this.#cuts = isKnown ? new PageCuts(pages) : null;
@@ -137,7 +137,7 @@ class Scanner {
     const { collection } = read;
     const where = this.#where;
     const { mode, cursor, before, pages: pagesBefore, firstTotal } = this.#state;
-    // Without a cursor the hub chooses what a page begins with.
+    // Only a page that is requested by a cursor begins at a known place.
     const prefetch = mode === 'keyset' ? this.#prefetch : null;
     const pages = prefetch === null ? undefined : read.pages;
     const isInTurn = prefetch === null || this.#cutPage(prefetch);
@@ -202,7 +202,10 @@ class Scanner {
     return this.#cut !== null && this.#cut < this.#usualLimit;
   }
 
-  /** Returns false if the page is to be used before others that were requested earlier. */
+  /**
+   * Chooses the limit of the next page, and requests known pages ahead. Returns false if the scan uses the next page
+   * before pages that were requested earlier.
+   */
   #cutPage(prefetch: Prefetch): boolean {
     const { cursor, before } = this.#state;
     const cut = this.#cuts?.at(cursor, { idsBefore: before?.ids ?? [], usual: this.#usualLimit });
@@ -279,7 +282,7 @@ class Scanner {
     this.#context.onEvent({ type: 'paging-decided', collection, paging: mode, why });
   }
 
-  /** Counts a page and returns it for the caller. */
+  /** Counts the rows of a page, and returns the page. */
   #delivered(page: HubPage, rowCount: number): HubPage {
     if (this.#rows === 0) this.#totalAtStart ??= page.total;
     this.#totalAtEnd = page.total ?? this.#totalAtEnd;

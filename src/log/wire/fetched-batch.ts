@@ -7,7 +7,7 @@ import { AT, TRANSACTIONAL } from './record-batch.ts';
 
 /** What the records of a batch have in common. */
 type BatchContext = ReturnType<typeof contextOf> & {
-  /** Its records cannot be decompressed, so it has none here. */
+  /** Whether the records of the batch cannot be decompressed. Then the batch has no records here. */
   readonly isUnreadable: boolean;
 };
 
@@ -15,7 +15,7 @@ export interface FetchedBatch {
   readonly records: readonly FetchedRecord[];
   readonly lastOffset: string;
   readonly context: BatchContext;
-  /** Its length. */
+  /** The length of the whole batch, bytes. */
   readonly bytes: number;
 }
 
