@@ -210,7 +210,7 @@ it('a scan of known pages joins short pages, so that insertions do not make ever
   expect((await test.scan()).found.length).toBeLessThanOrEqual(PAGES + 3);
 });
 
-it('a scan of known pages cancels, of the waiting requests, only that for a page that begins elsewhere', async () => {
+it('a scan of known pages cancels only the waiting request for a page that now begins elsewhere', async () => {
   await using test = await school();
   await test.scan();
   test.ids.splice(1, 1);

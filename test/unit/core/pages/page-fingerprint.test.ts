@@ -87,7 +87,7 @@ test.each([
   expect(provenDigest(Buffer.from(text))).toBeNull();
 });
 
-test('a digest is proven of an ordinary page, with any spaces and with a byte order mark', () => {
+test('the digest of an ordinary page is proven, whatever its white space, and with a byte order mark', () => {
   const [shortest, longest] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000000000+00:00'];
   const rows = [shortest, longest].map((dateLastModified, x) => ({ sourcedId: 'a', dateLastModified, x }));
   const texts = [undefined, 1, '\t'].map((space) => textOf(rows, space));
