@@ -54,8 +54,8 @@ const NOTHING_SETTLED: DeletionState = { settledBy: '', day: '', removed: 0, onH
  * The list is in Redis, and everything else is in the log. The list has an id. If the log names another id, the list is
  * void.
  * - Before a commit, the rows that any sync has seen since leave the list.
- * - After the last commit of a full sync, which names this sync, the list of the rows that it missed takes the place of
- * the   old list. If the process dies in between, there is no valid list.
+ * - The last commit of a full sync names this sync. After it, the list of the rows that the sync missed takes the place
+ *   of the old list. If the process dies in between, there is no valid list.
  *
  * The list changes only in the tasks of the writer, which run one after another.
  */
@@ -97,7 +97,7 @@ export class Deletions {
     return own;
   }
 
-  /** The log was read again. */
+  /** Begins again with what the log says. */
   restart(progress: Recorded | null): void {
     this.#logged = progress?.deletions;
     this.#state = this.#logged;

@@ -275,7 +275,7 @@ const changes = fc.record({
 
 const styles = fc.constantFrom('links', 'no links', 'ignores limit', 'clamps limit' as const);
 
-it('random changes and failures leave each scan with every row once, and versions that never go back', async () => {
+it('random changes and failures leave each scan with every row once, and no version goes back', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(changes, { minLength: 2, maxLength: 5 }), styles, async (scans, style) => {
       await using test = await school({ pageSize: style === 'clamps limit' ? 2 * PAGE_ROWS : PAGE_ROWS });
