@@ -111,7 +111,10 @@ function shownAs(
   };
 }
 
-/** How a state ends, by its code, and by the last decision if it was taken meanwhile. The end of any other state says enough. */
+/**
+ * What a notice adds about how a state ended: by the code of the state, or by code and decision if a person decided
+ * meanwhile. The notice about any other state adds nothing.
+ */
 const ENDINGS: Readonly<Partial<Record<string, string>>> = {
   HUB_FOREIGN_DATA: 'the hub returns the rows of this tenant again',
   'HUB_FOREIGN_DATA accepted': 'a person has accepted the rows',
@@ -202,7 +205,7 @@ function isLarger(now: Notice, told: Notice): boolean {
   return hasMoreRows || now.collections.some((each) => !told.collections.includes(each));
 }
 
-/** What the receiver was told last, with how it ended. */
+/** The notice that the receiver got last, with how what it reports has ended. */
 function overOf(told: Notice, { decision, ended }: TenantNow, known: Known): Notice {
   const { code } = told;
   if (code === 'ROWS_ON_HOLD') return holdsOver(told, ended, known.endedBefore);

@@ -27,7 +27,7 @@ const STATES: Partial<Record<HealthPart, TenantState>> = {
 export interface TenantStatus {
   readonly tenant: string;
   readonly state: TenantState;
-  /** The gravest of all: what stops everything, or the first decision, or the first reason. */
+  /** The gravest thing to say of the tenant: what stops everything, else the first decision, else the first reason. */
   readonly headline: string;
   readonly ready: boolean;
   readonly needsPerson: boolean;

@@ -200,7 +200,7 @@ type Decompress = (bytes: Buffer) => Promise<Uint8Array> | Uint8Array;
 const inflateGzip = promisify(gunzip);
 const inflateZstd = promisify(zstdDecompress);
 
-/** By the number in a batch's attributes, less one (KIP-98, KIP-110). */
+/** The codec number n in the attributes of a batch stands at index n - 1: 0 means uncompressed (KIP-98, KIP-110). */
 const CODECS: readonly Decompress[] = [
   (bytes) => inflateGzip(bytes, AT_MOST),
   inflateSnappy,
