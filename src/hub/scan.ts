@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HubEvent, PagingMode } from '../core/hub-events.ts';
 import { PageCuts } from '../core/pages/page-cuts.ts';
+import type { RememberedPage } from '../core/pages/page-memory.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, brokenPaging, endlessPaging, HubError, noSmallerPage } from './hub-error.ts';
@@ -136,7 +137,7 @@ class Scanner {
     const read = this.#read;
     const { collection } = read;
     const where = this.#where;
-    const { mode, cursor, before, pages: pagesBefore, firstTotal } = this.#state;
+    const { mode, cursor, pages: pagesBefore, firstTotal } = this.#state;
     // Only a page that is requested by a cursor begins at a known place.
     const prefetch = mode === 'keyset' ? this.#prefetch : null;
     const pages = prefetch === null ? undefined : read.pages;
@@ -158,14 +159,7 @@ class Scanner {
         readVersion: isInTurn ? read.readVersion : () => prefetch.asOfPageBefore(read.readVersion()),
         large: read.refuseLarge === true ? undefined : this.large,
         prefetched: prefetch === null ? undefined : (address) => prefetch.take(address),
-        recognise:
-          pages === undefined
-            ? undefined
-            : (text) => {
-                const list = { envelope: collection.envelope, where };
-                const page = pages.recognise(cursor, text, () => idsIn(text, list));
-                return page === null || mayRepeat(page.keys, before?.marks) ? null : page;
-              },
+        recognise: pages === undefined ? undefined : (text) => this.#recognise(pages, text),
         read: (answer) =>
           readPage(answer, {
             collection,
@@ -183,6 +177,14 @@ class Scanner {
       if (!(error instanceof HubError) || !this.#triesOtherwise(error)) throw error;
       return null;
     }
+  }
+
+  /** The page of the last full sync with this text. Null if there is none, or if its rows may be rows of the page before. */
+  #recognise(known: NonNullable<ReadOptions['pages']>, text: Buffer): RememberedPage | null {
+    const { cursor, before } = this.#state;
+    const list = { envelope: this.#read.collection.envelope, where: this.#where };
+    const page = known.recognise(cursor, text, () => idsIn(text, list));
+    return page === null || mayRepeat(page.keys, before?.marks) ? null : page;
   }
 
   get #sorts(): boolean {

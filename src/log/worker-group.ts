@@ -66,8 +66,6 @@ const RETRY: Backoff = { firstMs: 500, longestMs: 2_000 };
 const COORDINATOR_COMES = /COORDINATOR_NOT_AVAILABLE|LOAD_IN_PROGRESS|NOT_COORDINATOR/;
 const COMES_WITHIN_MS = 30_000;
 const LEAVE_WITHIN_MS = 2_000;
-/** No broker has this node id. */
-const NONE = -1;
 
 /**
  * The membership of this process in the group of the workers that share the tenants of a configuration. Kafka's
@@ -163,25 +161,29 @@ export class WorkerGroup {
           waitMs = jitteredPauseMs(RETRY, failures, random);
           this.#coordinator = null;
           this.#askedAtMs = -Infinity;
-          const { groupId, onTrouble } = this.#options;
-          const why = kafkaError(error, `joining the group ${groupId}`, [
-            { operation: 'Read', on: 'group', names: [groupId] },
-          ]);
-          const isRefused = why.code === 'KAFKA_REFUSED';
-          if (isRefused) this.#refusal = why;
-          const isNew = this.#memberId === '' && now() - begunAtMs < COMES_WITHIN_MS;
-          if (isRefused || !(this.#isHolding || (isNew && COORDINATOR_COMES.test(type ?? ''))))
-            onTrouble(why, this.#isHolding);
+          const mayCome = now() - begunAtMs < COMES_WITHIN_MS && COORDINATOR_COMES.test(type ?? '');
+          this.#report(error, this.#memberId === '' && mayCome);
         }
       }
     }
   }
 
+  /** Reports a refusal. Reports any other failure only if the tenants have stopped, and no coordinator may come soon. */
+  #report(error: unknown, mayCome: boolean): void {
+    const { groupId, onTrouble } = this.#options;
+    const why = kafkaError(error, `joining the group ${groupId}`, [
+      { operation: 'Read', on: 'group', names: [groupId] },
+    ]);
+    const isRefused = why.code === 'KAFKA_REFUSED';
+    if (isRefused) this.#refusal = why;
+    if (isRefused || !(this.#isHolding || mayCome)) onTrouble(why, this.#isHolding);
+  }
+
   /** Uses a connection of its own, because the membership ends if an answer comes late. */
   #ask<Answer>(name: string, options: object): Promise<Answer> {
     const { kafka, groupId } = this.#options;
-    const node = this.#coordinator ?? NONE;
-    return kafka.ask<Answer>(node, request(name, { groupId, ...options }), 'membership');
+    // No broker has the node id -1.
+    return kafka.ask<Answer>(this.#coordinator ?? -1, request(name, { groupId, ...options }), 'membership');
   }
 
   async #join(): Promise<void> {
