@@ -39,7 +39,7 @@ const collections = Object.keys(ROWS) as CollectionName[];
 // The process has run for three days when the picture is made.
 let clockMs = nowMs - 72 * HOUR_MS;
 const board = new Board(configOf(['north'], collections), { version: packageVersion(), now: () => clockMs });
-board.hold(['north']);
+board.showTenants(['north']);
 const emit = (event: object): void => void board.note('north', event as PipelineEvent);
 const rowsOf = (collection: CollectionName) => ROWS[collection] ?? 0;
 const progressOf = (collection: CollectionName) => {

@@ -134,7 +134,7 @@ export function loadConfig({ path, without, ...sources }: ConfigSources): Config
 export interface WrittenConfig {
   /** With each `${…}` as it is written. */
   readonly value: object;
-  /** What it needs of environment and files, such as `the environment variable HUB_ID`. */
+  /** What the configuration needs of the environment and of files, such as `the environment variable HUB_ID`. */
   readonly needs: readonly string[];
 }
 
@@ -165,7 +165,7 @@ function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean = () => 
       line: file.lineOf(path),
     })),
   ];
-  // A value that could not be filled in has its problem already, and none that matters if its key must not be there.
+  // A value that could not be filled in has a problem already. Only if its key must not be there, this counts instead.
   const unfilled = new Set(file.problems.map(({ path }) => formatPath(path)));
   const surplus = new Set(found.filter((each) => each.isOfKey).map(({ path }) => formatPath(path)));
   const isSurplus = (path: KeyPath) => path.some((_, at) => surplus.has(formatPath(path.slice(0, at + 1))));

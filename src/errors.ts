@@ -124,7 +124,7 @@ const CALL = /^ +at (?:async |new )*([\w.#]+) \((?:file:\/\/)?(src\/[\w/-]+\.[jt
 
 /** The innermost function of the program in the stack of an error, and its file; empty where it names none. */
 function placeOf({ stack = '', message }: Error): string {
-  // A message comes first, and may look like a line of a stack.
+  // A stack begins with the message, which may itself look like a call. Only what follows the message is searched.
   const [, calls = ''] = stack.split(`: ${message}\n`);
   const [, name, file] = CALL.exec(calls.replaceAll(import.meta.dirname, 'src')) ?? [];
   return file === undefined ? '' : ` in ${name}, ${file}`;

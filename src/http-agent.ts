@@ -4,8 +4,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Agent, Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { isUntrusted, RollcallError, systemCode } from './errors.ts';
 
-// undici's index also loads its mocks, caches and, for these, Node's own fetch: at each start some 80 ms of CPU time, and
-// 15 MB that stay. This loads what Rollcall uses. Their public types hold for these modules, too.
+// undici's index also loads its mocks, caches and, for these, Node's own fetch: at each start some 80 ms of CPU time,
+// and 15 MB that stay. So only the modules that Rollcall uses are loaded. undici's public types hold for these modules,
+// too.
 const require = createRequire(import.meta.url);
 const UndiciAgent = require('undici/lib/dispatcher/agent') as typeof Agent;
 const request = require('undici/lib/api/api-request') as Agent['request'];
@@ -91,7 +92,7 @@ function agentWith(
 }
 
 interface Proxy {
-  /** The variable that names it. */
+  /** The environment variable that names the proxy. */
   readonly name: string;
   readonly url: URL;
 }

@@ -50,7 +50,7 @@ export class Semaphore {
   }
 
   #take(): (() => void) | null {
-    // A permit is free only if nobody waits: a released one goes to the first who does.
+    // A permit is free only if nobody waits: a released permit goes to the first who waits.
     if (this.#free === 0) return null;
     this.#free -= 1;
     return this.#permit();

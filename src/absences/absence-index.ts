@@ -19,8 +19,8 @@ export class AbsenceIndex {
   }
 
   /**
-   * The absences of these ids, by absence id. It takes two round trips. If it meets an entry that cannot be decoded,
-   * it has the index made again, and throws INDEX_DIVERGED.
+   * The absences of these ids, by absence id. It takes two round trips. If it meets an entry that cannot be decoded, it
+   * drops the index, so that it is rebuilt, and throws INDEX_DIVERGED.
    */
   async load(lookUp: LookUp, ids: Iterable<string>): Promise<ReadonlyMap<string, AbsenceEntry>> {
     const keys = [...ids];
@@ -43,7 +43,7 @@ export class AbsenceIndex {
     }
   }
 
-  /** How many keys the two topics have after these changes. */
+  /** How many keys `absences` and `absence-changes` have after these changes. */
   async countRows(
     changes: readonly IndexChange[],
     lookUp: LookUp,
@@ -127,7 +127,7 @@ export function decodeDay(bytes: Buffer): number {
 
 const EMPTY = Buffer.alloc(0);
 
-/** How an absence counts that is not current. */
+/** How an absence that is not current is counted; null: not published, or current. */
 type Rest = 'ended' | 'forgotten' | null;
 
 /** The changes of the index that follow from a derivation, except those of `bodies` and `absent`. */

@@ -164,34 +164,41 @@ export class AbsenceView implements View {
 
   async #derive(table: Table, sync: ViewedSync, task: Task): Promise<void> {
     const staged = task.mode === 'page' ? table.staged.takeRows() : NO_ROWS;
-    const input = {
-      mode: task.mode,
-      rows: staged.rows.map((row) => this.#versionRow(row)),
-      vanished: staged.gone,
-      open: task.open,
-    };
-    const before = await this.#load(table, input);
-    const settled =
-      task.mode === 'page' ? input.open : [...before].flatMap(([key, { isOpen }]) => (isOpen ? key : []));
-    const whole = { ...input, open: settled, entries: before };
-    let derived = deriveAbsences(whole);
-    const rejected = new Set(derived.rejected);
-    const rows = new Map(staged.rows.map((row) => [row.sourcedId, row]));
-    for (const id of rejected) rows.delete(id);
-    const open = [...before.values()].filter(({ isOpen }) => isOpen);
-    const mayWait = new Set(open.flatMap(({ members }) => members.map(({ id }) => id)));
-    const records = new VersionRecords(this.#tenant.absences, table, { rows, mayWait });
-    const needed = derived.steps.map(({ versionId }) => versionId);
-    const lacking = await records.load(needed);
-    if (lacking.size > 0 && task.mode === 'page') derived = deriveAbsences({ ...whole, lacking });
-    else if (lacking.size > 0)
-      await records.readBack(this.#tenant.log, derived.steps, { lacking, signal: this.#signal });
-    await records.load(derived.steps.flatMap(({ previousVersionId }) => previousVersionId ?? []));
-    if (rejected.size > 0) {
-      const others = staged.rows.filter(({ sourcedId }) => rejected.has(sourcedId));
-      await table.reject(sync.active, others, OTHER_STUDENT);
-    }
+    const rows = staged.rows.map((row) => this.#versionRow(row));
+    const changed = { mode: task.mode, rows, vanished: staged.gone, open: task.open };
+    const before = await this.#load(table, changed);
+    const open = [...before].filter(([, { isOpen }]) => isOpen);
+    // The end of a sync settles the open absences of the task, and the open absences that continue them.
+    const settled = task.mode === 'page' ? [] : open.map(([key]) => key);
+    const input = { ...changed, open: settled, entries: before };
+    const first = deriveAbsences(input);
+    const ofOtherStudents = new Set(first.rejected);
+    const rejected = staged.rows.filter(({ sourcedId }) => ofOtherStudents.has(sourcedId));
+    const accepted = new Map(staged.rows.map((row) => [row.sourcedId, row]));
+    for (const id of ofOtherStudents) accepted.delete(id);
+    const mayWait = new Set(open.flatMap(([, { members }]) => members.map(({ id }) => id)));
+    const records = new VersionRecords(this.#tenant.absences, table, { rows: accepted, mayWait });
+    const derived = await this.#loadRecords(records, input, first);
+    if (rejected.length > 0) await table.reject(sync.active, rejected, OTHER_STUDENT);
     await this.#add(table, sync, { task, staged, before, derived, records });
+  }
+
+  /**
+   * Loads the records of the versions that the steps publish. A page leaves absences open whose records wait nowhere.
+   * The end of the sync reads such records back from the log. Returns what remains to be published.
+   */
+  async #loadRecords(
+    records: VersionRecords,
+    input: DeriveInput,
+    first: DerivedAbsences,
+  ): Promise<DerivedAbsences> {
+    let derived = first;
+    const lacking = await records.load(first.steps.map(({ versionId }) => versionId));
+    if (lacking.size > 0 && input.mode === 'page') derived = deriveAbsences({ ...input, lacking });
+    else if (lacking.size > 0)
+      await records.readBack(this.#tenant.log, first.steps, { lacking, signal: this.#signal });
+    await records.load(derived.steps.flatMap(({ previousVersionId }) => previousVersionId ?? []));
+    return derived;
   }
 
   #versionRow({ value, studentId }: ReadableRow): DeriveInput['rows'][number] {
@@ -248,21 +255,23 @@ export class AbsenceView implements View {
     });
   }
 
-  /** Publishes a null for each absence whose deletion was published long enough ago, and drops what is too old. */
+  /**
+   * Publishes a null for each absence whose deletion was published long enough ago, and drops current absences that
+   * ended too long ago to be kept by student.
+   */
   async #forget(table: Table, sync: ViewedSync): Promise<void> {
     const { forgetAfterMs, absentSinceMs } = this.#tenant.absences;
-    const index = this.#versions;
     const lastDay = dayNumber(this.#tenant.runtime.now() - forgetAfterMs);
-    // The index has their entries as they were before this transaction.
+    // Absences that this transaction changes: the index still has their entries from before the transaction.
     const changed = table.staged.keysOf('absences');
-    for await (const batch of index.entries('ended')) {
+    for await (const batch of this.#versions.entries('ended')) {
       const due = batch.flatMap(([id, day]) => (decodeDay(day) < lastDay && !changed.has(id) ? [id] : []));
       if (due.length > 0) await this.#forgetSome(table, sync, due);
       if (table.isFull) await sync.commit();
     }
     const absent = table.staged.keysOf('absent');
     const sinceMs = absentSinceMs() ?? Infinity;
-    for await (const batch of index.entries('absent')) {
+    for await (const batch of this.#versions.entries('absent')) {
       const outlived = batch.filter(([id, value]) => decodeAbsent(value).toMs < sinceMs && !absent.has(id));
       const changes = outlived.map(([key]): IndexChange => ({ area: 'absent', key, value: null }));
       if (changes.length > 0) table.add(sync.active, { ...NOTHING, changes });

@@ -3,7 +3,7 @@ import { ABSENCE_AREAS, type IndexChange } from '../state/index-store.ts';
 import { changelogRecords } from '../table/changelog.ts';
 import type { TenantAbsences } from '../table/tenant.ts';
 import type { AbsenceTenant } from './render-absences.ts';
-import { keptInForce } from './version-records.ts';
+import { keptUnderMapping } from './version-records.ts';
 
 /** The limit of records in a transaction. */
 const RECORDS_AT_ONCE = 5_000;
@@ -12,7 +12,7 @@ const RECORDS_AT_ONCE = 5_000;
 export function copied(absences: TenantAbsences, change: IndexChange): IndexChange {
   const { area, value } = change;
   if (value === null) return change;
-  if (area === 'bodies') return { ...change, value: keptInForce(absences, value) };
+  if (area === 'bodies') return { ...change, value: keptUnderMapping(absences, value) };
   return area === 'absent' && absences.absentSinceMs() === null ? { ...change, value: null } : change;
 }
 

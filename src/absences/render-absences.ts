@@ -26,7 +26,10 @@ export interface RenderInput {
   /** The id of a record, by its number among those that are rendered. */
   readonly idOf: (at: number) => string;
   readonly isFirstLoad: boolean;
-  /** Whether a current absence is published again by its version's row. */
+  /**
+   * Whether an absence that was shown before is published again: the row of its version has changed, or was requested
+   * again.
+   */
   readonly isShownAgain: (absenceId: string, versionId: string) => boolean;
 }
 
@@ -114,7 +117,7 @@ class Rendering implements Rendered {
     const absent = absentEntryOf(record.value);
     const isKept = absent !== null && absent.toMs >= (absences.absentSinceMs() ?? Infinity);
     if (isKept) this.changes.push({ area: 'absent', key: absenceId, value: encodeAbsent(absent) });
-    // An absence that was not shown before has no entry.
+    // An absence that was not shown before has no entry to remove.
     else if (kind === 'updated') this.changes.push({ area: 'absent', key: absenceId, value: null });
   }
 

@@ -1,7 +1,7 @@
 import type { AbsenceStep } from '../core/absences/absence-entry.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { ReadableRow } from '../core/rows/decoded-row.ts';
-import { inForce, type LoggedValue } from '../core/in-force.ts';
+import { applyMapping, type LoggedValue } from '../core/rows/apply-mapping.ts';
 import { isFramed } from '../log/registry/framing.ts';
 import type { LoggedRecord, TenantLog } from '../log/log.ts';
 import type { TenantAbsences } from '../table/tenant.ts';
@@ -14,7 +14,7 @@ export interface VersionRecord {
   readonly value: AbsenceVersionValue;
   /** Avro body of `absence-versions`. */
   readonly body: Buffer;
-  /** Null if the hash is the one of the version's row. */
+  /** Null if the version's row in the index has the hash. */
   readonly hash: Buffer | null;
 }
 
@@ -45,7 +45,7 @@ export class VersionRecords {
     return this.#rows.has(versionId) || this.#records.has(versionId);
   }
 
-  /** Only the id, if the record is not at hand. */
+  /** Returns the record of a version, or a record with only the id if none was loaded. */
   get(versionId: string): VersionRecord {
     const known = this.#records.get(versionId);
     if (known !== undefined) return known;
@@ -75,8 +75,8 @@ export class VersionRecords {
 
   #take(versionId: string, logged: LoggedValue): void {
     const { reader } = this.#absences;
-    const value = inForce(reader, logged) as AbsenceVersionValue;
-    // The row in the index may still be from another mapping.
+    const value = applyMapping(reader, logged) as AbsenceVersionValue;
+    // The hash of the row in the index may be from another mapping.
     const hash = reader.hashOf?.(value) ?? null;
     this.#records.set(versionId, { value, body: reader.encode(value), hash });
   }
@@ -129,11 +129,11 @@ export class VersionRecords {
 }
 
 /** The bytes that keep a record, as the mapping in force leaves it (invariant 12). */
-export function keptInForce({ reader }: Pick<TenantAbsences, 'reader'>, bytes: Buffer): Buffer {
+export function keptUnderMapping({ reader }: Pick<TenantAbsences, 'reader'>, bytes: Buffer): Buffer {
   const kept = decodeKept(bytes);
   const { mapping = null } = reader;
   if (mapping === null || kept.mapping === mapping) return bytes;
-  return encodeKept({ value: inForce(reader, kept), mapping });
+  return encodeKept({ value: applyMapping(reader, kept), mapping });
 }
 
 /** JSON, because a later version of Rollcall, with another schema, reads what this one keeps. */

@@ -100,7 +100,7 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
     const findings: Finding[] = [];
     let skipped = 0;
     for (const side of sides) {
-      const found = await compared(side, { parts, log, signal });
+      const found = await compareSide(side, { parts, log, signal });
       for (const finding of found.findings) findings.push(finding);
       skipped += found.skipped;
     }
@@ -118,7 +118,7 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
 class Contents {
   readonly byKey = new Map<string, string>();
   readonly unsound = new Set<string>();
-  /** Collects the keys of further records. */
+  /** While set, it collects the keys of the records that are read. */
   fresh: Set<string> | null = null;
   readonly #check: RecordCheck;
 
@@ -178,7 +178,7 @@ interface Comparing {
 }
 
 /** Reads the topic of a side to its end, and compares it with its index. */
-async function compared(side: Side, shared: Comparing): Promise<Pick<TopicAudit, 'findings' | 'skipped'>> {
+async function compareSide(side: Side, shared: Comparing): Promise<Pick<TopicAudit, 'findings' | 'skipped'>> {
   const { collection, area, contents, reader } = side;
   await reader.readOn(shared.signal);
   const { differing, left } = await differencesOf(side, shared);
@@ -269,7 +269,7 @@ async function contentsIn(
     const value = values.get(key) ?? null;
     const entry = value === null || area !== 'absences' ? null : readable(key, value);
     const { step = 0, versionId = '' } = entry?.published ?? {};
-    // The bytes of an entry that cannot be read are equal to no content.
+    // The bytes of an unreadable entry are unlike any content of a topic, so the key counts as different.
     if (entry === null) contents.set(key, value?.toString('latin1') ?? null);
     else if (collection === 'absences' && isShown(entry)) shown.set(key, versionId);
     else contents.set(key, collection === 'absences' || step === 0 ? null : eventText(step, versionId));

@@ -91,7 +91,7 @@ export class PublishedAbsences {
   }
 }
 
-/** A record without a student fits any. */
+/** Whether two records are of different students. A record that names no student may be of any. */
 function areTwo(one: Named, other: Named): boolean {
   const areNamed = one.student !== null && other.student !== null;
   return areNamed && one.mapping === other.mapping && one.student !== other.student;

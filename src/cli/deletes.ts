@@ -119,14 +119,17 @@ function described(part: Part, { names, ...known }: Known) {
   };
 }
 
-/** Why rows of a collection are on hold now: by the guard, alone or with the other missing rows of the collection. */
+/**
+ * Why these rows of a collection are on hold now: what the guard says of them alone, or of all missing rows of the
+ * collection.
+ */
 function whyOf(
   { collection, keys, knownOfAll: known }: PartRows,
   { waiting, limits }: Omit<Known, 'names'>,
 ): string {
   const listed = waiting.collections.find((each) => each.collection === collection);
   if (listed?.isOnHold !== true) return 'waits because other collections are on hold';
-  // Counted now, as the rows are: the last full sync counted another total.
+  // The guard judges the rows that are listed now. The last full sync may have counted others.
   const alone = whyHold({ missing: keys.length, removedToday: 0, known }, limits);
   if (alone !== null) return alone;
   if (keys.length === listed.count) return listed.why ?? 'too many at once';
@@ -170,7 +173,7 @@ function incompleteOf({ collections }: Waiting) {
 
 /** About how many ids of a part a person sees, to look them up at the hub. */
 const SHOWN_OF_PART = 10;
-/** At least, however many collections the part has. */
+/** The least number of ids of each collection, however many collections the part has. */
 const SHOWN_OF_COLLECTION = 2;
 /** What a command that approves nearly all of a collection also needs. */
 const REASON = ' --reason "<text>"';

@@ -75,7 +75,10 @@ function withoutTables(page: string, columns: number): string {
   return shown.join('\n');
 }
 
-/** Pages for users and operators come first, and those for who changes Rollcall last: of two headings, the first counts. */
+/**
+ * Pages for users and operators come first, and pages for developers of Rollcall last. If two pages have the same
+ * heading, the first one counts.
+ */
 const FIRST_PAGES = ['contract', 'consuming', 'operations', 'decide'];
 const LAST_PAGES = ['architecture', 'design', 'invariants'];
 
@@ -166,7 +169,10 @@ function sectionOf(page: string, anchor: string, before = ''): string | undefine
   return sections?.find((section) => title.test(section));
 }
 
-/** Such sections of some pages. The heading of each names its page, since a heading alone says little. */
+/**
+ * The sections of these pages whose heading has this anchor. The heading of each names its page, since a heading alone
+ * says little.
+ */
 function sectionsIn(some: readonly string[], anchor: string, before?: string): readonly Place[] {
   return some.flatMap((page) => {
     const section = sectionOf(page, anchor, before);

@@ -58,7 +58,7 @@ export function createOutput(options: {
   color?: boolean | undefined;
   /** What `--config` has named: printed commands name it, too. */
   config?: string | undefined;
-  /** Monotonic. */
+  /** A clock that never goes back, ms. */
   nowMs: () => number;
 }): Output {
   const { json, config, nowMs } = options;

@@ -113,7 +113,7 @@ function groupLog(board: Board, logger: Logger): Pick<WorkerOptions, 'onAssigned
   let isRefused = false;
   return {
     onAssigned: (tenants) => {
-      board.hold(tenants);
+      board.showTenants(tenants);
       if (isRefused) board.report('kafka', null);
       isRefused = false;
       lastCode = null;

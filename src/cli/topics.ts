@@ -146,7 +146,8 @@ async function compareTopics(
   if (applies) {
     await createMissingTopics(kafka, findings);
     await cureTopics(kafka, findings);
-    // Not asked again: a broker returns the old settings for a moment after the controller has accepted the new ones.
+    // Kafka is not asked again: a broker returns the old settings for a moment after the controller has accepted the
+    // new ones.
     findings = findings.map((each) =>
       each.curable ? { ...each, exists: true, partitions: each.topic.partitions, differences: [] } : each,
     );
@@ -243,9 +244,9 @@ async function recreate({ output, signal, loadConfig, args, flags }: Verb<Topics
   await using assembly = quietAssembly(config);
   await forget(assembly, topics, signal);
   await requireKafka(assembly, signal);
-  // If it is interrupted in between, the next start creates what is missing.
+  // If the command is interrupted in between, the next start creates what is missing.
   await deleteTopics(assembly.kafka, topics, signal);
-  // Not inspected: a broker may still list what the controller, which creates topics, has deleted.
+  // The topics are not inspected: a broker may still list what the controller, which creates topics, has deleted.
   const missing = topics.map((topic) => ({ topic, exists: false }));
   await createMissingTopics(assembly.kafka, missing);
   output.line(`${output.colors.cyan('→')} "rollcall run" publishes the records of these topics again.`);

@@ -14,7 +14,7 @@ interface GlobalOptions {
   readonly json?: boolean | undefined;
   /** False for `--no-color`. */
   readonly color?: boolean | undefined;
-  /** Of the program: no option of the command line can have this name. */
+  /** Set by the program: no option of the command line can have this name. */
   readonly '#host': Host;
 }
 
@@ -28,7 +28,7 @@ export interface Verb<Flags = object> {
   readonly configPath: string;
   /** Loads the configuration. Throws `CONFIG_INVALID`. */
   readonly loadConfig: (options?: Pick<ConfigSources, 'without'>) => Config;
-  /** Loads it to be followed while the process runs. Throws `CONFIG_INVALID`. */
+  /** Loads the configuration, to follow its changes while the process runs. Throws `CONFIG_INVALID`. */
   readonly openConfig: () => ConfigFile;
   /** Arguments, in order. */
   readonly args: readonly string[];

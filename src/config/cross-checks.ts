@@ -174,7 +174,7 @@ function kafkaFindings({ ssl, sasl }: Written): Finding[] {
 function redisFindings({ url, sentinel, cluster, ssl }: Written): Finding[] {
   const findings = certificateFindings(mapOf(ssl), ['redis', 'ssl']);
   const isCluster = cluster === true || cluster === 'true';
-  // With ${…} for its value, it may be one.
+  // If `cluster` is a variable (`${…}`), it is not off: it may turn out to be true.
   if (isOff(cluster) && sentinel === undefined && typeof url === 'string' && url.includes(','))
     findings.push({
       path: ['redis', 'url'],

@@ -118,7 +118,7 @@ export function address(...schemes: readonly string[]) {
   return checkedAddress((value) => urlProblem(value, schemes), patternOf(schemes));
 }
 
-/** The same, with one host or several, which commas separate. */
+/** An address of one of these schemes, with one host or several hosts, separated by commas. */
 export function addresses(...schemes: readonly string[]) {
   const several = (value: string) => {
     if (/,\s*\w+:\/\//.test(value))

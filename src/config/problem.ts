@@ -71,7 +71,7 @@ export function mapOf(value: unknown): Readonly<Record<string, unknown>> {
     : {};
 }
 
-/** Whether a switch of the file is off: as it is by default, or as a filled-in variable says. */
+/** Whether a switch is off in the file: it is left out, or false, or a filled-in variable gives the text `false`. */
 export function isOff(value: unknown): boolean {
   return value === undefined || value === false || value === 'false';
 }

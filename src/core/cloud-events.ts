@@ -71,7 +71,7 @@ export interface HeaderFacts {
   readonly mapping?: string | null | undefined;
 }
 
-/** A removal has neither. */
+/** A removal has neither a time of modification nor a content hash. */
 export const REMOVED = { modifiedAtMs: null, hash: null } as const;
 
 /** What a record reports; in `absence-changes` an operation. */
@@ -122,7 +122,7 @@ export class TopicHeaders {
       ...FIXED_HEADERS,
       ce_source: `/rollcall/${tenantId}/${topic}`,
       ce_type: `rollcall.${topic === 'absence-changes' ? 'absence' : topic}.${kind}`,
-      // It describes a value, which a removal does not have.
+      // The mapping describes a value, and a removal has no value.
       ...(hasValue && mapping != null ? { [MAPPING_HEADER]: mapping } : {}),
     };
   }

@@ -39,7 +39,10 @@ export type HubEvent =
       readonly reason: 'first' | 'expired' | 'refused-by-hub';
       readonly lifetimeMs: number;
     }
-  /** Once until it closes. `api` is set for the Core API, which has its own circuit. */
+  /**
+   * The circuit breaker has opened; sent once until it closes. `api` is set for the Core API, which has its own
+   * circuit.
+   */
   | { readonly type: 'circuit-opened'; readonly retryInMs: number; readonly api?: 'core' | undefined }
   | { readonly type: 'circuit-closed'; readonly api?: 'core' | undefined }
   /** The first contact found out how the hub pages. */

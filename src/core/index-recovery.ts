@@ -13,7 +13,7 @@ export type IndexRecoveryPlan =
   | { readonly kind: 'current' }
   /** The index is an earlier point of this log: read on from its offsets. */
   | { readonly kind: 'resume' }
-  /** Read from the beginning. */
+  /** The index is dropped, and made from the topics, read from the beginning. */
   | { readonly kind: 'rebuild'; readonly why: string };
 
 /** Kafka keeps tombstones for `delete.retention.ms` (7 days). An index that is older than that minus a day may have missed some. */
@@ -59,9 +59,9 @@ export function rebuildBecause(why: string): IndexRecoveryPlan {
 export function lostPartition(options: {
   /** Last committed offset, by `<topic>/<partition>`. */
   offsets: Offsets;
-  /** Next offset to be written, likewise. */
+  /** Next offset to be written, by `<topic>/<partition>`. */
   nextOffsets: Offsets;
-  /** First offset that still exists, likewise. */
+  /** First offset that still exists, by `<topic>/<partition>`. */
   firstOffsets: Offsets;
   /**
    * First offsets when the index was last equal to the log; absent: 0. Without an index they are unknown, and a partition

@@ -71,7 +71,10 @@ export function nextSync(options: {
   return { kind: 'wait', atMs: Math.min(...wakeAtMs) };
 }
 
-/** No confirming sync is put off for longer than this. If its time is further away, the clock was set back since, and the sync is due. */
+/**
+ * When a confirming sync is due. If this is more than a day away, the clock was set back since, and the sync is due
+ * now.
+ */
 function confirmDueAt(confirmAtMs: number | null, nowMs: number): number {
   if (confirmAtMs === null) return Number.POSITIVE_INFINITY;
   return confirmAtMs > nowMs + CLOCKS_DIFFER_MS ? nowMs : confirmAtMs;

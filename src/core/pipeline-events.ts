@@ -43,7 +43,7 @@ export type PipelineEvent =
       readonly why: string | null;
       /** A full sync brought fewer rows than the hub's total. */
       readonly short: Shortfall | null;
-      /** The settings that nothing at the hub fits (rows/unmet-settings.ts); left out: not known. */
+      /** The settings that match nothing at the hub (rows/unmet-settings.ts); left out: not known. */
       readonly unmet?: readonly string[] | undefined;
       readonly stats: Readonly<SyncStats>;
       readonly durationMs: number;

@@ -107,7 +107,10 @@ export class Fingerprints {
     return fingerprint(key, ~seed) || 1;
   }
 
-  /** The same keys in a table, which finds them in constant time. A remembered page has none: it holds 8 bytes a key. */
+  /**
+   * Puts the keys into a table, which finds them in constant time. A remembered page has no table, so that it holds
+   * only 8 bytes a key.
+   */
   toSeen(): SeenKeys {
     const table = new SeenKeys(this.seed);
     table.addAll(this);

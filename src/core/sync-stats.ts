@@ -73,7 +73,7 @@ export function commonestReasons({ rejectReasons }: SyncStats, count: number): R
     .slice(0, count);
 }
 
-/** Adds the numbers of a page. */
+/** Adds the numbers of a page to those of the sync. */
 export function addTally(stats: SyncStats, tally: PageTally): void {
   for (const [name, count] of Object.entries(tally)) stats[name as keyof PageTally] += count;
 }

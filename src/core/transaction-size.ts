@@ -13,7 +13,7 @@ export class TransactionSize {
     return this.#rows;
   }
 
-  /** How many rows to decide at once: any page, while a transaction may hold a usual one. */
+  /** How many rows are decided at once: a whole page, while a transaction may hold a usual page. */
   get rowsAtOnce(): number {
     return this.#rows < FIRST_ROWS ? Math.ceil(this.#rows / 4) : Infinity;
   }

@@ -1,5 +1,5 @@
 import type { ReadableRow } from './rows/decoded-row.ts';
-import { isOverBeforeMet } from './deletions/over-before-met.ts';
+import { isAlreadyDeleted } from './rows/already-deleted.ts';
 import type { Progress } from '../model/progress.ts';
 
 /** Rule 4 of spec section 1: an incremental sync over more than a day returns the entire collection anyway. */
@@ -67,8 +67,8 @@ export function explainLate(filterSelectsNothing: boolean | null): string {
 
 /**
  * Whether incremental syncs of this session missed a row with new content that a full sync finds. They missed it if
- * it was modified after the last complete full sync began, and not after the watermark. Rows that are already over do
- * not count, because they are left to full syncs. Null if this cannot be judged. `inheritedMs`: the watermark with
+ * it was modified after the last complete full sync began, and not after the watermark. Rows that are deleted already
+ * do not count, because they are left to full syncs. Null if this cannot be judged. `inheritedMs`: the watermark with
  * which the session began.
  */
 export function lateRows(
@@ -83,5 +83,5 @@ export function lateRows(
     row.modifiedAtMs !== null &&
     row.modifiedAtMs > afterMs &&
     row.modifiedAtMs <= watermarkMs &&
-    !isOverBeforeMet(row, () => false);
+    !isAlreadyDeleted(row, () => false);
 }

@@ -2,17 +2,17 @@
 
 const COUNT = new Intl.NumberFormat('en-GB');
 
-/** `12,345`. */
+/** Such as `12,345`. */
 export function formatCount(count: number): string {
   return COUNT.format(count);
 }
 
-/** `97 of 7,565`. */
+/** Such as `97 of 7,565`. */
 export function outOf(part: number, all: number): string {
   return `${formatCount(part)} of ${formatCount(all)}`;
 }
 
-/** `1 row`, `2 rows`, `no rows`. */
+/** Such as `1 row`, `2 rows`, `no rows`. */
 export function countOf(count: number, one: string, many = `${one}s`): string {
   if (count === 0) return `no ${many}`;
   return `${formatCount(count)} ${count === 1 ? one : many}`;

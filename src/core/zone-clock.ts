@@ -15,7 +15,7 @@ export interface ZoneClock {
   readonly instantOf: (wallMs: number) => number;
 }
 
-/** In 9999 */
+/** The start of the last day of 9999. */
 const LAST_MS = Date.parse('9999-12-31');
 /** Offsets in use change only at quarter hours of UTC. */
 const BLOCK_MS = 900_000;
@@ -26,7 +26,7 @@ const clocks = new Map<string, ZoneClock>();
 
 /** `timeZone`: IANA name; throws RangeError for an unknown one. */
 export function zoneClock(timeZone: string): ZoneClock {
-  // It is expensive to create, and remembers offsets.
+  // A clock is expensive to create, and remembers offsets.
   const clock = clocks.get(timeZone) ?? createClock(timeZone);
   clocks.set(timeZone, clock);
   return clock;

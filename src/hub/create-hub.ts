@@ -60,7 +60,10 @@ interface Kind {
   readonly onCircuit?: (event: CircuitEvent) => void;
 }
 
-/** Its Core API has a circuit breaker of its own and at most half of the hub's concurrency, so that it cannot block the other APIs. */
+/**
+ * The client of a tenant's hub. The Core API has a circuit breaker of its own and at most half of the hub's
+ * concurrency, so that it cannot block the other APIs.
+ */
 export type TenantHub = Hub & { readonly readSchedule: ReadSchedule } & AsyncDisposable;
 
 /** Creates the client of one hub, with one token. Closing it aborts running requests. */
@@ -107,7 +110,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   const single = requestsOf({
     what: `${hub}, when asked for single rows,`,
     maxAttempts: SINGLE_ATTEMPTS,
-    // A hub that fails only on these requests does not count as down.
+    // A hub that fails only for single rows does not count as failing.
     failures: 4,
     onCircuit: () => undefined,
   });

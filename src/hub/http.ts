@@ -7,7 +7,7 @@ import { CHECK_THE_WAY, HubError, LARGE_BYTES, LargeAnswer } from './hub-error.t
 
 const gunzipAsync = promisify(gunzip);
 
-/** Error bodies serve only for their codes. */
+/** Of the body of an error only the codes are read. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 const CONNECT_MS = 10_000;
@@ -30,7 +30,7 @@ export interface HttpResponse {
   readonly status: number;
   /** Returns a header's value, null when absent; several values are joined by `, `. */
   header(name: string): string | null;
-  /** Decompressed. */
+  /** The body, decompressed. */
   readonly body: Buffer;
 }
 

@@ -12,7 +12,7 @@ export interface HubAnswer {
   readonly status: number;
   /** Undefined with a 204, and for a page that was recognised. */
   readonly body: unknown;
-  /** Decompressed. */
+  /** The body, decompressed. */
   readonly raw: Buffer;
   /** The remembered page whose bytes the answer has, so that it was not parsed; null for any other answer. */
   readonly known: RememberedPage | null;
@@ -43,7 +43,7 @@ export interface Sent {
   readonly response: HttpResponse;
   readonly requested: URL;
   readonly readVersion: number;
-  /** Age of its token when the answer came. */
+  /** Age of the request's token when the answer came, ms. */
   readonly tokenAgeMs: number;
 }
 

@@ -3,7 +3,10 @@ import { Semaphore } from '../semaphore.ts';
 
 /** The turn to have a large answer in memory: one in the process, whatever the number of hubs. */
 const TURN = new Semaphore(1);
-/** For a turn that lasts long because its hub or its Kafka is slow. It takes this permit and gives {@link TURN} back, so that other scans get a turn. */
+/**
+ * The permit of a turn that lasts long, because its hub or its Kafka is slow: such a turn takes this permit and gives
+ * {@link TURN} back, so that other scans get a turn.
+ */
 const LATE = new Semaphore(1);
 const LONG_MS = 30_000;
 
@@ -16,7 +19,7 @@ export class LargeTurn {
   readonly #signal: AbortSignal;
   readonly #after: Promise<void> | undefined;
   #end: (() => void) | null = null;
-  /** An answer that follows a large one is probably large. */
+  /** Whether the next answer is probably large, because the last one was. */
   #isExpected = false;
 
   /**

@@ -17,7 +17,7 @@ export interface PageContext {
   /** Names the collection in errors. */
   readonly where: string;
   readonly limit: number;
-  /** The total that counts; left out: that of the answer. */
+  /** The total that counts in place of the answer's own total. */
   readonly total?: number | null | undefined;
   /** The hub's total is left out. */
   readonly ignoresTotals?: boolean | undefined;
@@ -38,7 +38,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   if (known !== null) {
     // Every row of a recognised page has the same id as before, and no two pages of the earlier scan shared an id.
     const marks = known.keys.toSeen();
-    // Its rows are parsed only if somebody reads them.
+    // The rows of a recognised page are parsed only if somebody reads them.
     const page: HubPage = {
       known,
       isUtf8: true,
@@ -80,7 +80,7 @@ function idsOf(rows: readonly unknown[]): string[] {
   return rows.map(readableId).filter((id) => id !== null);
 }
 
-/** What the page can be recognised by. */
+/** What a page can be recognised by in the next full sync. */
 function fingerprintOf(
   answer: HubAnswer,
   context: PageContext,

@@ -23,9 +23,12 @@ export interface PageFacts {
   readonly ids: readonly string[];
   /** What identifies the rows: their ids, or the text of a row without an id. */
   readonly marks: Ids;
-  /** By filter, the total of the first page: the totals of later pages count only the rows after the cursor. */
+  /**
+   * The hub's total. In the mode `sourced-id-filter`, the total of the first page: the totals of later pages count only
+   * the rows after the cursor.
+   */
   readonly total: number | null;
-  /** See link.ts. */
+  /** Whether the page has paging links (link.ts). */
   readonly paging: boolean;
   readonly nextOffered: boolean;
   /** The query of the link to the next page. */
@@ -194,7 +197,10 @@ function endReasonOf(state: ScanState, page: PageFacts): ScanEnd['reason'] | nul
   return state.honouredLimit === page.limit ? 'short-page' : null;
 }
 
-/** A filter that works has been seen to return as many rows as the hub counts, and as the modes before. */
+/**
+ * Ends the scan, unless the filter has skipped rows: if it works, it returns as many rows as the hub counts, and as the
+ * modes tried before.
+ */
 function endUnlessSkipped(state: ScanState, rowCount: number, reason: ScanEnd['reason']): NextStep {
   const expected = Math.max(state.filtered ? 0 : (state.firstTotal ?? 0), state.rowsBefore);
   const isTried = state.mode === 'sourced-id-filter' && !state.isDecided;
@@ -264,7 +270,7 @@ export class PagingFindings {
   sortRefused = false;
   /** Rows to ask for; fewer than configured after time-outs, or where the hub clamps the limit. */
   limit: number;
-  /** That the hub clamps the limit is reported once, not once per page. */
+  /** Whether it was reported that the hub clamps the limit: this is reported once, not once per page. */
   isClampReported = false;
 
   constructor(pageSize: number) {

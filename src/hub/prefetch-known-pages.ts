@@ -13,7 +13,7 @@ export const WAITING_ANSWERS: ByteBudget = { left: 16_000_000 };
 interface PrefetchOptions {
   readonly requests: Pick<Requests, 'inAdvance'>;
   readonly budget: ByteBudget;
-  /** At most so many pages are requested before their turn. */
+  /** The most pages that are requested before their turn. */
   readonly pagesAtMost: number;
   /** The pages of the last full sync. */
   readonly pages: Pick<PageMemory, 'at'>;

@@ -32,7 +32,10 @@ interface SendOptions {
 interface GetOptions<T> extends Omit<SendOptions, 'mayBeLarge'> {
   /** Turns the answer into the result. An error that it throws counts as a failure of the request. */
   readonly read: (answer: HubAnswer) => T;
-  /** Left out for questions: a large answer is then an error. Otherwise the answer might wait for a large page of the reader that asks. */
+  /**
+   * The scan's turn for a large answer. Left out for requests beside a scan: a large answer is then an error, because
+   * it might wait for a large page of the same reader.
+   */
   readonly large?: LargeTurn | undefined;
   readonly onFailure?: ((error: HubError) => boolean) | undefined;
   /** The answer for an address that was requested before its turn; see `Prefetch.take`. */
@@ -125,12 +128,14 @@ async function sendFiltered(
   return { ...sent, response: { ...response, status: 204, body: Buffer.alloc(0) } };
 }
 
-/** Reports a request. `isOwn`: a failure is not reported, because the caller asks again. */
+/**
+ * Reports a request. `asksAgain`: whether the caller asks again after a failure, so that the failure is not reported.
+ */
 async function reported<T extends { readonly status: number; readonly bytes: number }>(
   onEvent: RequestsOptions['onEvent'],
   target: RequestTarget,
   work: () => Promise<T>,
-  isOwn: (error: RollcallError) => boolean,
+  asksAgain: (error: RollcallError) => boolean,
 ): Promise<T> {
   const startedAtMs = performance.now();
   const since = (): { durationMs: number } => ({ durationMs: performance.now() - startedAtMs });
@@ -139,7 +144,7 @@ async function reported<T extends { readonly status: number; readonly bytes: num
     onEvent({ type: 'request-done', target, status: done.status, ...since(), bytes: done.bytes });
     return done;
   } catch (error) {
-    if (error instanceof RollcallError && !isOwn(error)) {
+    if (error instanceof RollcallError && !asksAgain(error)) {
       const status = error instanceof HubError ? error.status : null;
       onEvent({ type: 'request-failed', target, code: error.code, status, ...since() });
     }

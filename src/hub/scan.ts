@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HubEvent, PagingMode } from '../core/hub-events.ts';
 import { PageCuts } from '../core/pages/page-cuts.ts';
+import type { RememberedPage } from '../core/pages/page-memory.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, brokenPaging, endlessPaging, HubError, noSmallerPage } from './hub-error.ts';
@@ -58,13 +59,13 @@ class Scanner {
   readonly #kind: 'full' | 'incremental';
   /** Whether the scan itself decides how the hub pages. */
   readonly #auto: boolean;
-  /** Null without remembered pages, like `#cuts`. */
+  /** Null if no pages are remembered, and so is `#cuts`. */
   readonly #prefetch: Prefetch | null;
   #cuts: PageCuts | null;
   #state: ScanState;
-  /** Upper bound of `limit` at this place of the list, if even a small page was too large here. */
+  /** Upper bound of `limit` while rows are so large that even a small page was too large. */
   #atMost = Infinity;
-  /** Rows that lead to a remembered page; null: as many as usual. */
+  /** Limit of a page that is to end where a remembered page begins; null: the usual limit. */
   #cut: number | null = null;
   #pages = 0;
   #rows = 0;
@@ -81,7 +82,7 @@ class Scanner {
     const { pages, modifiedAfterMs, readVersion } = read;
     const { ahead, requests } = context;
     const request = { target: name, where: this.#where, readVersion, signal };
-    // An incremental scan has no page twice, so none is remembered.
+    // The pages of an incremental scan are different each time, so none is remembered.
     const isKnown = pages !== undefined && modifiedAfterMs === undefined;
     this.#prefetch = isKnown ? new Prefetch({ requests, pages, request, ...ahead }) : null;
     this.#cuts = isKnown ? new PageCuts(pages) : null;
@@ -136,8 +137,8 @@ class Scanner {
     const read = this.#read;
     const { collection } = read;
     const where = this.#where;
-    const { mode, cursor, before, pages: pagesBefore, firstTotal } = this.#state;
-    // Without a cursor the hub chooses what a page begins with.
+    const { mode, cursor, pages: pagesBefore, firstTotal } = this.#state;
+    // Only a page that is requested by a cursor begins at a known place.
     const prefetch = mode === 'keyset' ? this.#prefetch : null;
     const pages = prefetch === null ? undefined : read.pages;
     const isInTurn = prefetch === null || this.#cutPage(prefetch);
@@ -158,14 +159,7 @@ class Scanner {
         readVersion: isInTurn ? read.readVersion : () => prefetch.asOfPageBefore(read.readVersion()),
         large: read.refuseLarge === true ? undefined : this.large,
         prefetched: prefetch === null ? undefined : (address) => prefetch.take(address),
-        recognise:
-          pages === undefined
-            ? undefined
-            : (text) => {
-                const list = { envelope: collection.envelope, where };
-                const page = pages.recognise(cursor, text, () => idsIn(text, list));
-                return page === null || mayRepeat(page.keys, before?.marks) ? null : page;
-              },
+        recognise: pages === undefined ? undefined : (text) => this.#recognise(pages, text),
         read: (answer) =>
           readPage(answer, {
             collection,
@@ -185,6 +179,14 @@ class Scanner {
     }
   }
 
+  /** The page of the last full sync with this text. Null if there is none, or if its rows may be rows of the page before. */
+  #recognise(known: NonNullable<ReadOptions['pages']>, text: Buffer): RememberedPage | null {
+    const { cursor, before } = this.#state;
+    const list = { envelope: this.#read.collection.envelope, where: this.#where };
+    const page = known.recognise(cursor, text, () => idsIn(text, list));
+    return page === null || mayRepeat(page.keys, before?.marks) ? null : page;
+  }
+
   get #sorts(): boolean {
     // Nested collections take limit and offset only (spec 4.1).
     return this.#read.collection.keyset && !this.#findings.sortRefused;
@@ -202,7 +204,10 @@ class Scanner {
     return this.#cut !== null && this.#cut < this.#usualLimit;
   }
 
-  /** Returns false if the page is to be used before others that were requested earlier. */
+  /**
+   * Chooses the limit of the next page, and requests known pages ahead. Returns false if the scan uses the next page
+   * before pages that were requested earlier.
+   */
   #cutPage(prefetch: Prefetch): boolean {
     const { cursor, before } = this.#state;
     const cut = this.#cuts?.at(cursor, { idsBefore: before?.ids ?? [], usual: this.#usualLimit });
@@ -279,7 +284,7 @@ class Scanner {
     this.#context.onEvent({ type: 'paging-decided', collection, paging: mode, why });
   }
 
-  /** Counts a page and returns it for the caller. */
+  /** Counts the rows of a page, and returns the page. */
   #delivered(page: HubPage, rowCount: number): HubPage {
     if (this.#rows === 0) this.#totalAtStart ??= page.total;
     this.#totalAtEnd = page.total ?? this.#totalAtEnd;

@@ -17,11 +17,11 @@ export interface LessonSourceOptions extends TenantSchedules {
 
 /** The lessons of students, day by day. A scope is a wanted student, and the scan of a scope gives the days of the window. */
 export function lessonSource(options: LessonSourceOptions): Source {
-  const { students, changes, now, timeZone } = options;
+  const { students, changedScopes, now, timeZone } = options;
   const parent = collectionOf(students);
   return {
     ...(parent === null ? {} : { parents: sourceOf(parent) }),
-    changes,
+    changedScopes,
     scopeOf: (key) => splitCompositeKey(key)?.[0] ?? '',
     rejectKeyOf: keyOfAll,
     async begin(): Promise<Reading> {

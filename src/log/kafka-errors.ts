@@ -16,7 +16,7 @@ function reasonOf(failure: KafkaFailure): string {
   return systemCode(failure) ?? failure.type ?? `an unexpected error (${failure.name})`;
 }
 
-/** Codes of the system. */
+/** The system's codes for a host name that cannot be resolved. */
 const NOT_RESOLVED = new Set<unknown>(['ENOTFOUND', 'EAI_AGAIN']);
 
 /** Whether its text is that of kafkajs, or of a `RequestFailure`. */

@@ -30,7 +30,7 @@ import type { AppendedBatch, PartitionBatch, TransactionalProducer } from './tra
 
 /** Where the records of a topic go in a transaction. */
 interface Destination {
-  /** Its whole name. */
+  /** The whole name of the topic. */
   readonly topic: string;
   readonly partitions: number;
   readonly schemaId: number | null;
@@ -42,14 +42,20 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   readonly #producer: TenantProducer;
   readonly #takeOver: TakeOver;
   readonly #partitionOf = createKeyPartitioner();
-  /** By topic, as when this object was made: a key must not change its partition if somebody adds partitions meanwhile. */
+  /**
+   * The number of partitions of each topic when this object was made. If somebody adds partitions meanwhile, no key
+   * changes its partition.
+   */
   readonly #partitions: ReadonlyMap<string, number>;
   /**
    * Topics that turned out to begin again. They stay here until a record in `progress` records the loss, because
    * later records would hide it.
    */
   readonly #lostTopics = new Set<string>();
-  /** An offset in `progress`. As far as this process saw, nobody else has written at this offset or after it. */
+  /**
+   * The last offset in `progress` that this process has written or read. If a new record has no higher offset, records
+   * were lost.
+   */
   #progressEnd = -1;
 
   /** `onThrottled`: see {@link KafkaTransactionBrokers}. */
@@ -177,7 +183,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   }
 }
 
-/** Returns the offsets with the last ones of what was sent. */
+/** Sends all batches. Returns the offsets, with the last offset of each partition that was sent to. */
 async function sendAll(
   producer: TransactionalProducer,
   outgoing: OutgoingBatches,
@@ -186,13 +192,13 @@ async function sendAll(
   let offsets = before;
   for (const send of outgoing.sends()) {
     offsets = withLastOffsets(offsets, send, await producer.send(send));
-    // Only after an answer: if a send failed, it may still be on its way.
+    // The memory is released only after an answer: a send that failed may still be on its way.
     for (const { batch } of send) batch.release();
   }
   return offsets;
 }
 
-/** Adds the last offsets of a send. */
+/** Returns the offsets, with the last offset of each batch of a send. */
 function withLastOffsets(
   offsets: Offsets,
   sent: readonly PartitionBatch[],

@@ -34,7 +34,7 @@ export interface ReadOptions {
    */
   readonly awaitsDecision?: boolean | undefined;
   readonly signal: AbortSignal;
-  /** Default: that of Node. */
+  /** How the reader waits; by default with Node's timer. */
   readonly sleep?: typeof delay | undefined;
 }
 

@@ -20,7 +20,10 @@ export interface Transaction {
   /** Progress of the derived collections; each gets the offsets of its own topic. */
   readonly derived?: readonly Progress[] | undefined;
   readonly decisions?: readonly DecisionRecord[] | undefined;
-  /** Topics whose loss these progress records record; after the commit their current content counts. */
+  /**
+   * Topics whose loss of records this transaction notes in `progress`. After the commit, what the topics have now
+   * counts as complete.
+   */
   readonly lostTopics?: readonly TopicSuffix[] | undefined;
 }
 
@@ -29,7 +32,7 @@ export interface Committed {
   readonly progress: Progress;
   readonly derived: readonly Progress[];
   readonly committedAtMs: number;
-  /** From its turn to its end. */
+  /** How long the transaction took, without the wait for its turn, ms. */
   readonly tookMs: number;
 }
 
@@ -68,7 +71,7 @@ export interface TopicRange {
 }
 
 export interface LogReading {
-  /** Absent partition: from the beginning. */
+  /** The topics to read. A partition that `after` does not name is read from its beginning. */
   readonly from: readonly { readonly topic: TopicSuffix; readonly after: Offsets }[];
   readonly onBatch: (records: readonly LoggedRecord[]) => Promise<void> | void;
   readonly signal: AbortSignal;

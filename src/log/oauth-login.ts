@@ -11,7 +11,7 @@ export interface Tokens {
 
 /** Separates the parts of a message, and is the answer to a refusal (RFC 7628). */
 const SEPARATOR = '\u0001';
-/** kafkajs puts the length of the text before it. */
+/** kafkajs puts the length of a text before the text. */
 const LENGTH_BYTES = 4;
 
 /**

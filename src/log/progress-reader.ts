@@ -32,7 +32,7 @@ export class LoggedTenant implements Ownership {
   readonly progress = new Map<CollectionName, Progress>();
   readonly transactionIds = new Map<CollectionName, Set<string>>();
   readonly recordedAtMs = new Map<CollectionName, number>();
-  /** In their order. */
+  /** The decisions, in the order of their records. */
   readonly decisions: DecisionRecord[] = [];
   /** The last process that took the tenant over; null when no record names one. */
   owner: string | null = null;
@@ -40,7 +40,7 @@ export class LoggedTenant implements Ownership {
   ownedSinceMs: number | null = null;
   /** Offset of the record that names the owner, or -1. */
   ownerOffset = -1;
-  /** The registry's id of the schema of that record. */
+  /** The registry's id of the schema of the owner's record. */
   ownerSchemaId: number | null = null;
   /** The number of partitions over which the keys of each topic are spread, as the last owner recorded it; empty if no record has it. */
   partitions: Readonly<Record<string, number>> = {};

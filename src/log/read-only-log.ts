@@ -16,7 +16,7 @@ const MARKERS_POLL_MS = 100;
  */
 export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges' | 'read'> {
   protected override readonly isOwner = false;
-  /** Last data offsets in `progress`. */
+  /** The last offsets of data that `progress` names. */
   #known: Offsets = {};
 
   /** Reads `progress` to its current end, including every commit that was answered before the call. */

@@ -19,13 +19,16 @@ export type TopicQuestions = Pick<KafkaConnections, 'ask' | 'partitionsOf'>;
 const EARLIEST = -2;
 const LATEST = -1;
 const MISSING = 'UNKNOWN_TOPIC_OR_PARTITION';
-/** While a leader moves. */
+/** Errors of the protocol while a leader moves. */
 const LEADER_MOVED = new Set(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE']);
 /** A broker that dies is noticed after 9 s (`broker.session.timeout.ms`), and its partitions then have other leaders. */
 const WITHIN_MS = 25_000;
 const BETWEEN_ATTEMPTS_MS = 100;
 
-/** What happens with topics that a broker does not know. If left out, they make the question fail. */
+/**
+ * What to do about topics that a broker does not know: wait for them, or leave them out. If this is not given, the
+ * question fails.
+ */
 type Missing = 'awaited' | 'skipped';
 
 /**

@@ -44,7 +44,7 @@ const REPLICAS_WITHIN_MS = 2_000;
  */
 const RETRY: Backoff = { firstMs: 5, longestMs: 500 };
 
-/** A broker cannot do it now. Soon this broker or another one will. */
+/** Refusals that pass: a broker cannot do something now, but this broker or another one soon can. */
 const PASSING = new Set([
   'CONCURRENT_TRANSACTIONS',
   'GROUP_COORDINATOR_NOT_AVAILABLE',

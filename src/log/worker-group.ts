@@ -41,7 +41,7 @@ interface JoinedGroup {
   readonly memberId: string;
   readonly leaderId: string;
   readonly generationId: number;
-  /** Empty for all but the leader. */
+  /** The members of the group; empty in the answer to a member that is not the leader. */
   readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
 }
 
@@ -54,17 +54,18 @@ const PROTOCOL_TYPE = 'rollcall';
 const PROTOCOL = 'sticky';
 const HEARTBEATS_IN_SESSION = 5;
 const LONGEST_HEARTBEAT_MS = 2_000;
-/** The lease, and the grace after it, end one second before the session ends and Kafka gives the tenants away. */
+/**
+ * How long before the end of the session the lease ends. With the grace after it, one second is left until Kafka may
+ * give the tenants to another worker.
+ */
 const LEASE_MARGIN_MS = 1_500;
-/** A process that was busy first reads an answer that has come meanwhile. */
+/** A busy process gets this much more time to read an answer that has already come. */
 const GRACE_MS = 500;
 const RETRY: Backoff = { firstMs: 500, longestMs: 2_000 };
 /** The answers of Kafka while a new cluster makes the topic of its groups, or while a coordinator loads them. */
 const COORDINATOR_COMES = /COORDINATOR_NOT_AVAILABLE|LOAD_IN_PROGRESS|NOT_COORDINATOR/;
 const COMES_WITHIN_MS = 30_000;
 const LEAVE_WITHIN_MS = 2_000;
-/** No broker has this node id. */
-const NONE = -1;
 
 /**
  * The membership of this process in the group of the workers that share the tenants of a configuration. Kafka's
@@ -80,7 +81,7 @@ export class WorkerGroup {
   readonly #heartbeatMs: number;
   readonly #ending = new AbortController();
   readonly #staying: Promise<void>;
-  /** Its node id. */
+  /** The node id of the group's coordinator. */
   #coordinator: number | null = null;
   #memberId = '';
   #generation = -1;
@@ -160,25 +161,29 @@ export class WorkerGroup {
           waitMs = jitteredPauseMs(RETRY, failures, random);
           this.#coordinator = null;
           this.#askedAtMs = -Infinity;
-          const { groupId, onTrouble } = this.#options;
-          const why = kafkaError(error, `joining the group ${groupId}`, [
-            { operation: 'Read', on: 'group', names: [groupId] },
-          ]);
-          const isRefused = why.code === 'KAFKA_REFUSED';
-          if (isRefused) this.#refusal = why;
-          const isNew = this.#memberId === '' && now() - begunAtMs < COMES_WITHIN_MS;
-          if (isRefused || !(this.#isHolding || (isNew && COORDINATOR_COMES.test(type ?? ''))))
-            onTrouble(why, this.#isHolding);
+          const mayCome = now() - begunAtMs < COMES_WITHIN_MS && COORDINATOR_COMES.test(type ?? '');
+          this.#report(error, this.#memberId === '' && mayCome);
         }
       }
     }
   }
 
+  /** Reports a refusal. Reports any other failure only if the tenants have stopped, and no coordinator may come soon. */
+  #report(error: unknown, mayCome: boolean): void {
+    const { groupId, onTrouble } = this.#options;
+    const why = kafkaError(error, `joining the group ${groupId}`, [
+      { operation: 'Read', on: 'group', names: [groupId] },
+    ]);
+    const isRefused = why.code === 'KAFKA_REFUSED';
+    if (isRefused) this.#refusal = why;
+    if (isRefused || !(this.#isHolding || mayCome)) onTrouble(why, this.#isHolding);
+  }
+
   /** Uses a connection of its own, because the membership ends if an answer comes late. */
   #ask<Answer>(name: string, options: object): Promise<Answer> {
     const { kafka, groupId } = this.#options;
-    const node = this.#coordinator ?? NONE;
-    return kafka.ask<Answer>(node, request(name, { groupId, ...options }), 'membership');
+    // No broker has the node id -1.
+    return kafka.ask<Answer>(this.#coordinator ?? -1, request(name, { groupId, ...options }), 'membership');
   }
 
   async #join(): Promise<void> {
@@ -226,13 +231,13 @@ export class WorkerGroup {
       this.#askedAtMs = now();
       await this.#ask('Heartbeat', { groupGenerationId: this.#generation, memberId: this.#memberId });
       this.#leaseUntilMs = this.#askedAtMs + sessionMs - LEASE_MARGIN_MS;
-      // An answer that came so late says too little about the present: the watch looks once a heartbeat.
+      // An answer that comes so late is too old to rely on, because the watch of the lease looks only once a heartbeat.
     } while (this.#leaseUntilMs <= now() + this.#heartbeatMs);
     const isNews = assignment !== null || !this.#isHolding || this.#refusal !== null;
     this.#refusal = null;
     if (this.#ending.signal.aborted || !isNews) return;
-    // If there is no new generation, it is the one from before the lease ended: no other worker has been given the
-    // tenants since.
+    // Without a new assignment, the generation is still that from before the lease ended, so no other worker has been
+    // given the tenants since.
     const known = new Set(this.#options.tenants());
     // The configuration may have changed since the group learned what this process knows.
     this.#tenants = (assignment?.tenants ?? this.#tenants).filter((tenant) => known.has(tenant));
@@ -261,7 +266,7 @@ export class WorkerGroup {
     const { signal } = this.#ending;
     while (!signal.aborted) {
       const leftMs = this.#isHolding ? this.#leaseUntilMs - now() : this.#heartbeatMs;
-      // The end of a rebalance makes the lease shorter.
+      // The lease may have become shorter meanwhile, because a rebalance has ended.
       await sleep(leftMs > 0 ? Math.min(leftMs, this.#heartbeatMs) : GRACE_MS, signal).catch(() => undefined);
       if (leftMs <= 0 && this.#leaseUntilMs <= now() && !this.#isAlone) this.#lose();
     }

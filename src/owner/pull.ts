@@ -128,7 +128,7 @@ function derivedRecords({ shown, hidden, created, replaced, deleted, restored, f
   return { absences: shown + hidden, changes: created + replaced + deleted + restored + forgotten };
 }
 
-/** A 404 for a collection that was loaded is a failure. */
+/** The outcome of a sync that failed. A 404 for a collection that was loaded before is a failure. */
 function failureOf(error: unknown, isNotOffered: boolean): 'failed' | 'stopped' | 'not-offered' {
   if (hasCode(error, 'HUB_NOT_OFFERED') && isNotOffered) return 'not-offered';
   return hasCode(error, 'HUB_FOREIGN_DATA', 'ABSENCES_LOST') ? 'stopped' : 'failed';

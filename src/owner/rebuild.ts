@@ -21,7 +21,7 @@ const parameters = z.strictObject({
   person,
 });
 
-/** Survives JSON. */
+/** The result for one index, which can be sent as JSON. */
 export interface RebuiltIndex {
   readonly collection: CollectionName;
   readonly rows: number;

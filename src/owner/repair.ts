@@ -9,7 +9,7 @@ import { mirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
 import { PULL } from './pull.ts';
 import { rebuildIndex } from './rebuild.ts';
 
-/** Further keys need another repair. */
+/** The most keys that one repair takes: further keys need another repair. */
 export const MAX_CORRUPT_KEYS = 50_000;
 
 const keys = z.array(z.string()).max(MAX_CORRUPT_KEYS);
@@ -39,7 +39,7 @@ export const REPAIR = ownerRequest({
   parameters,
   async handle({ collections }, work) {
     const names = collections.map(({ name }) => name);
-    // Before anything is rebuilt.
+    // This check comes before anything is rebuilt.
     for (const name of names) mirrored(work.writers, name);
     for (const { name, absences, ...corrupt } of collections) {
       await work.report(`rebuilding the index of ${name}`);

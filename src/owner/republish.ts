@@ -5,7 +5,7 @@ import { notMirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
 import { operationOf, type AbsenceChangeValue } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/rows/content-hash.ts';
 import { changeHeaders } from '../core/cloud-events.ts';
-import { inForce } from '../core/in-force.ts';
+import { applyMapping } from '../core/rows/apply-mapping.ts';
 import { isFramed } from '../log/registry/framing.ts';
 import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
@@ -13,15 +13,15 @@ import type { TenantAbsences } from '../table/tenant.ts';
 
 const parameters = z.strictObject({
   collection: z.enum(COLLECTIONS),
-  /** Empty: all of them. */
+  /** The keys to republish; empty: all keys. */
   keys: z.array(z.string()),
 });
 
-/** Survives JSON. */
+/** The result, which can be sent as JSON. */
 export interface Republished {
   /** Number of published keys, unchanged or changed. */
   readonly published: number;
-  /** Named keys that the hub does not have; of `absence-changes`, that have no event. */
+  /** Named keys that the hub does not have, or, for `absence-changes`, that have no event. */
   readonly missing: readonly string[];
   /** Why the sync may not have seen all rows; null when it saw all. */
   readonly why: string | null;
@@ -66,7 +66,7 @@ export const REPUBLISH = ownerRequest({
   },
 });
 
-/** Limits of one transaction. */
+/** The limits of one transaction. */
 const MOST_EVENTS = 10_000;
 const MOST_BYTES = 8_000_000;
 
@@ -110,7 +110,7 @@ export async function republishEvents(
     await read(async ({ key, offset, value, mapping }) => {
       if (value === null || last.get(key) !== offset || !wanted(key)) return;
       const decoded = await absences.decode(value, ['absence-changes']);
-      const event = eventInForce(absences, decoded as AbsenceChangeValue, mapping);
+      const event = mappedEvent(absences, decoded as AbsenceChangeValue, mapping);
       const body = absences.encodeChange(event);
       bytes += body.length;
       const headers = {
@@ -129,17 +129,17 @@ export async function republishEvents(
   });
 }
 
-function eventInForce(
+function mappedEvent(
   { reader }: Pick<TenantAbsences, 'reader'>,
   event: AbsenceChangeValue,
   mapping: string | null,
 ): AbsenceChangeValue {
-  const masked = (value: object): object => inForce(reader, { value, mapping });
+  const mapped = (value: object): object => applyMapping(reader, { value, mapping });
   const { version, previousVersion } = event;
   return {
     ...event,
-    version: masked(version) as typeof version,
-    previousVersion: previousVersion === null ? null : (masked(previousVersion) as typeof previousVersion),
+    version: mapped(version) as typeof version,
+    previousVersion: previousVersion === null ? null : (mapped(previousVersion) as typeof previousVersion),
     snapshot: true,
   };
 }

@@ -12,7 +12,7 @@ import { RecordingLog, type PlannedRecords } from './recording-log.ts';
 
 export interface PlanTenantOptions {
   readonly tenantId: string;
-  /** Empty: all. */
+  /** The collections to plan; empty: all of them. */
   readonly collections: readonly CollectionName[];
   readonly keepsKeys: boolean;
   readonly emit: Emit;
@@ -42,7 +42,10 @@ export interface CollectionPlan extends PlannedRecords, Omit<PlannedSync, 'misse
   readonly keys: PlannedRecords['keys'] & PlannedSync['missed'];
 }
 
-/** The longest time for which a timer can be set, ms: so no incremental sync runs at the same time as the planned full sync. */
+/**
+ * Interval of the incremental syncs, ms: the longest that a timer takes, so that none runs beside the planned full
+ * sync.
+ */
 const NEVER_MS = 2 ** 31 - 1;
 
 /**

@@ -46,7 +46,7 @@ export interface RecordingLogOptions {
 /** Stands for a tenant's log: it reads the topics, and counts what transactions would publish. It owns and writes nothing. */
 export class RecordingLog implements TenantLog {
   readonly #options: RecordingLogOptions;
-  /** By the collection that is synced and the collection of the records. */
+  /** The planned records, by the collection that is synced and the collection of the records. */
   readonly #found = new Map<string, Tally>();
   #ownership: Ownership | null = null;
 

@@ -32,8 +32,11 @@ export interface Recovery {
   readonly absences: AbsenceSource | null;
   /** Whether all absences were published at least once. */
   readonly isFirstLoadOver: boolean;
-  /** Versions were published while absences were not mirrored, so absences must be derived from all versions. */
-  readonly isApart: boolean;
+  /**
+   * Whether versions were published while absences were not mirrored. Then absences lack these versions, and are derived
+   * from all versions again.
+   */
+  readonly lacksAbsences: boolean;
   /**
    * Whether the index is copied under another mapping than the one under which it was made. The copy lacks the
    * entries that the mapping in force does not allow, until a full sync brings the rest (invariant 12).
@@ -70,17 +73,17 @@ export async function planRecovery(
           hasEvents: await holds('absence-changes'),
           hasChangelog: await holds(STATE_TOPIC),
         });
-  // The rebuild would drop the only copy.
+  // If rows are lost, the index is rebuilt. This would drop the only copy of its absences.
   const absences = source === 'index' && hasLostRows ? 'lost' : source;
   const transactionIds = new Set([...derived.values()].map((each) => each?.transactionId));
-  const isApart = progress !== null && derived.size > 0 && !transactionIds.has(progress.transactionId);
+  const lacksAbsences = progress !== null && derived.size > 0 && !transactionIds.has(progress.transactionId);
   if (hasLostRows && progress !== null && absences !== 'lost')
     ({ progress, derived } = await recordTopicLosses(tenant, { progress, derived }, lost));
-  // The next transactions fill the topic again.
+  // The next transactions fill the lost changelog again.
   if (absences === 'index' && progress !== null) progress = withoutChangelog(progress);
   const mapping = tenant.absences?.reader.mapping ?? null;
   const isRemapped = absences === 'changelog' && (progress?.mapping ?? null) !== mapping;
-  const found = { collection, progress, derived, position, absences, isApart, isRemapped };
+  const found = { collection, progress, derived, position, absences, lacksAbsences, isRemapped };
   return {
     ...found,
     isFirstLoadOver: wasFirstLoadOver(derived, absences),
@@ -98,11 +101,11 @@ function planOf(
   if (known.isRemapped) return rebuildBecause('another mapping applies now');
   if (absences === 'nothing' && progress !== null) return rebuildBecause('absences were not mirrored before');
   return planIndexRecovery({
-    // The index is at the end of all of its topics.
+    // The offsets of an index include those of its derived topics.
     progress:
       progress === null ? null : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
     index: position,
-    transactionIds: commonIds(ownership, [collection, ...(known.isApart ? [] : derived.keys())]),
+    transactionIds: commonIds(ownership, [collection, ...(known.lacksAbsences ? [] : derived.keys())]),
     nowMs: tenant.runtime.now(),
   });
 }
@@ -168,7 +171,7 @@ export interface AbsenceFacts {
   readonly hasChangelog: boolean;
 }
 
-/** One way back: the state is copied, never derived from the public topics. */
+/** Decides where the index of absences comes from. It is copied, never derived from the topics for consumers. */
 export function absenceSource(facts: AbsenceFacts): AbsenceSource {
   const { progress, derived, position } = facts;
   // The topics were deleted together, as `topics recreate` does. Nothing is left that could be continued, or that
@@ -178,7 +181,7 @@ export function absenceSource(facts: AbsenceFacts): AbsenceSource {
   // Without `progress` nothing shows whether the changelog is complete. But it is written together with the events.
   if (progress === null && facts.hasEvents) return facts.hasChangelog ? 'changelog' : 'lost';
   if (progress === null || [...derived.values()].every((each) => each === null))
-    // Nothing else would remove the entries that it holds.
+    // If the changelog has entries that `progress` knows nothing of, nothing would ever remove them.
     return facts.hasChangelog ? 'lost' : 'nothing';
   if (!facts.hasLostChangelog && progress.absenceState === STATE_COMPLETE) return 'changelog';
   return position?.transactionId === progress.transactionId ? 'index' : 'lost';

@@ -33,7 +33,7 @@ export async function recoverCollections(
   for (const collection of collections) {
     const recovery = await planRecovery(tenant, { collection, ownership, ends, signal });
     if (recovery.absences === 'lost') starts.set(collection, await lostStart(tenant, recovery));
-    else if (recovery.plan.kind === 'current' && recovery.position !== null && !recovery.isApart)
+    else if (recovery.plan.kind === 'current' && recovery.position !== null && !recovery.lacksAbsences)
       starts.set(collection, await startOf(tenant, recovery, currentPosition(tenant, recovery, ends)));
     else behind.push(await beginReplay(tenant, recovery));
   }
@@ -68,8 +68,8 @@ async function finishReplay(
   { recovery, replay }: BehindWith,
   { readUpTo, ends }: { readUpTo: Offsets; ends: TopicEnds },
 ): Promise<WriterStart> {
-  const { progress, derived, isApart, isRemapped } = recovery;
-  const mayLackRows = isApart || progress?.lastCompleteFull == null;
+  const { progress, derived, lacksAbsences, isRemapped } = recovery;
+  const mayLackRows = lacksAbsences || progress?.lastCompleteFull == null;
   if (recovery.absences !== null && mayLackRows) await presumeVersions(replay);
   // The data itself shows how far it goes, even if `progress` was lost, or says that records were lost.
   const topics = topicsWith(recovery);
@@ -115,12 +115,12 @@ async function startOf(
   recovery: Recovery,
   position: IndexPosition | null,
 ): Promise<WriterStart> {
-  const { collection, plan, progress, derived, absences, isApart, isFirstLoadOver } = recovery;
+  const { collection, plan, progress, derived, absences, lacksAbsences, isFirstLoadOver } = recovery;
   const index = tenant.state.collection(collection);
   const start = {
     progress,
     // What was published before absences were switched off is no longer complete.
-    derived: isApart ? incomplete(derived) : derived,
+    derived: lacksAbsences ? incomplete(derived) : derived,
     indexed: position?.transactionId ?? '',
     isChangelogComplete: absences === 'changelog',
     isFirstLoadOver,

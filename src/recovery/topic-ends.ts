@@ -8,7 +8,7 @@ export type TenantTopics = Pick<Tenant, 'topicPrefix' | 'tenantId' | 'log'>;
 export interface TopicEnds {
   /** Next offset to be written, by `<topic>/<partition>`. */
   readonly nextOffsets: Offsets;
-  /** First offset that still exists, likewise. */
+  /** First offset that still exists, by `<topic>/<partition>`. */
   readonly firstOffsets: Offsets;
 }
 

@@ -36,7 +36,7 @@ import type { Emit } from '../core/pipeline-events.ts';
 import { sleep, turn } from '../runtime.ts';
 import { TransactionSize } from '../core/transaction-size.ts';
 
-/** A shorter wait changes nothing. */
+/** A wait for a quota is reported only if it is at least this long. */
 const THROTTLED_MS = 1_000;
 
 /** What the tenants of a process share. */
@@ -177,11 +177,11 @@ function tenantAbsences(
     reader,
     absentSinceMs: () => (hidesStudent ? null : now() - days * DAY_MS),
     forgetAfterMs: tenantConfig.absences.forgetAfterMs,
-    onStudents: (students) => schedules?.changes.note(students),
+    onStudents: (students) => schedules?.changedScopes.note(students),
   };
 }
 
-/** Finds settings of a collection that nothing at the hub fits, from the rows that are noted. */
+/** Returns what finds the settings of a collection that match nothing at the hub. It gets the rows one by one. */
 export function unmetSettingsOf(
   files: SchemaFiles,
   { collections, schedules }: TenantConfig,
@@ -239,7 +239,7 @@ function scheduleSettings(
     for (const lesson of answer.lessons) unmet?.noteRow(lesson);
     return answer;
   };
-  return { ...rest, timeZone, readSchedule, reader, changes: new ChangedScopes() };
+  return { ...rest, timeZone, readSchedule, reader, changedScopes: new ChangedScopes() };
 }
 
 /**

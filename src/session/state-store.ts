@@ -16,7 +16,8 @@ export function openStateStore({ redis, kafka }: Pick<Config, 'redis' | 'kafka'>
     username,
     password: revealing(password),
     tls: ssl && tlsOf(ssl),
-    // Two installations may share a Redis, and name their tenants alike.
+    // The topic prefix is part of the key prefix, because two installations that share a Redis may have tenants of the
+    // same name.
     keyPrefix: `${redis.keyPrefix}:${kafka.topicPrefix}`,
   });
 }

@@ -22,10 +22,12 @@ export interface Source {
     ids: readonly string[],
     options: { readVersion: () => number; signal: AbortSignal },
   ): Promise<FetchedRows>;
-  /** The collection whose rows are the parents of the scans. */
+  /** The collection whose rows are the scopes, such as the classes of `class-students`. */
   readonly parents?: CollectionName | undefined;
-  /** Only for a collection that the hub does not filter by time: an incremental sync reads the scopes that have changed. */
-  readonly changes?: ChangedScopes;
+  /**
+   * Only for a collection that the hub does not filter by time: an incremental sync reads the scopes that this names.
+   */
+  readonly changedScopes?: ChangedScopes;
   /** Whether the key of a row is only its `sourcedId`. */
   readonly hasPlainKeys?: boolean;
   /** The scope of a key: its parent's id; empty in a plain collection. */
@@ -69,7 +71,7 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
   };
 }
 
-/** A collection below parents: key = `<parent id>|<sourcedId>`. */
+/** A collection with a list for each parent: key = `<parent id>|<sourcedId>`. */
 export function nestedSource(
   rows: Omit<RowsSource, 'parentId'> & {
     readonly parentIds: readonly string[];
@@ -146,7 +148,7 @@ async function* readRows(
         );
       const isLarge = page.bytes > LARGE_BYTES;
       let rows = page.known === undefined ? decode() : null;
-      // Nothing else reads the rows, but the scan still refers to them.
+      // The scan still refers to the undecoded rows, which nobody reads any more: they must not stay in memory.
       if (isLarge) (page.rows as unknown[]).length = 0;
       yield {
         get rows() {
@@ -159,7 +161,7 @@ async function* readRows(
         fingerprint: page.fingerprint,
         isLarge,
       };
-      // Generators that wait for the next page still refer to this one.
+      // The generators that wait for the next page still refer to this page: its rows must not stay in memory.
       if (isLarge) rows = [];
     }
     return step.value;
@@ -186,7 +188,10 @@ function keyed(decoded: DecodedRow, parentId: string | undefined): KeyedRow {
   };
 }
 
-/** A list of students that is shorter than the hub's total is not published: a student who is not in it may not have left the class. */
+/**
+ * Composes the record of a class. If the list is shorter than the hub's total, there is no record: a student who is not
+ * on the list may still be in the class.
+ */
 async function* composeClass(
   { hub, collection, classId }: { hub: Hub; collection: Collection; classId: string },
   options: OpenOptions,

@@ -150,7 +150,7 @@ export interface StateStore {
   /** Throws `INDEX_UNREACHABLE`, or `INDEX_REFUSED` with the remedy (eviction policy, rights, password). */
   ready(): Promise<void>;
   tenant(tenantId: string): TenantState;
-  /** The memory store has none: no other process finds the owner. */
+  /** The coordination of the memory store finds no other process. */
   readonly coordination: Coordination;
   close(): Promise<void>;
 }

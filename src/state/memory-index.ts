@@ -37,7 +37,7 @@ export class MemoryIndex implements CollectionIndex {
    */
   readonly #staged: ReadonlyMap<IndexArea, Map<string, string | null>>;
   #base: CollectionIndex | null;
-  /** The transaction that the index below was at when it was read last. */
+  /** The transaction that the index below reflected when it was read last. */
   #baseAt: string;
   #position: IndexPosition | null;
   #replay: object | null = null;

@@ -27,7 +27,7 @@ const RECONNECTIONS: Backoff = { firstMs: 50, longestMs: 5_000 };
  * so a late write must be harmless: writes to the index name the transaction before them.
  */
 export class RedisConnection {
-  /** For people. */
+  /** The address of Redis in messages, without credentials. */
   readonly address: string;
   readonly #client: RedisClient;
   readonly #connectTimeoutMs: number;

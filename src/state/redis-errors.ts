@@ -53,7 +53,7 @@ const SENTINEL_REFUSALS: readonly (readonly [part: RegExp, what: string, remedy:
   ],
 ];
 
-/** What passes without a person. */
+/** Errors that pass without help from a person. */
 const TROUBLES: Readonly<Record<string, string>> = {
   READONLY: 'is a read-only replica, as during a failover',
   LOADING: 'is still loading its data',

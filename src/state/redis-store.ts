@@ -43,7 +43,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   };
 }
 
-/** By its mode, what a server is that the configuration takes for one Redis. */
+/** What a server really is that the configuration takes for a single Redis, by the mode that the server reports. */
 const OTHER_KINDS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   cluster: ['is a node of a Redis Cluster', 'Set redis.cluster to true.'],
   sentinel: ['is a Sentinel', 'Set redis.sentinel.master to the name by which it knows the primary.'],
@@ -55,7 +55,7 @@ function requireSuitable(info: string, isCluster: boolean, address: string): voi
   const refuse = (what: string, remedy: string) => {
     throw new RollcallError('INDEX_REFUSED', `Redis at ${address} ${what}`, { remedy });
   };
-  // Valkey calls it otherwise.
+  // Valkey has another name for the mode.
   const mode = valueOf('redis_mode') ?? valueOf('server_mode') ?? '';
   const other = isCluster ? undefined : OTHER_KINDS[mode];
   if (other !== undefined) refuse(...other);

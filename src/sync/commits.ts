@@ -3,9 +3,9 @@ import type { Runtime } from '../runtime.ts';
 import type { RunningSync } from './sync.ts';
 
 /**
- * Commits what is staged while the next page is on its way. If `everyMs` is 0, it commits as soon as the next page has
- * not arrived yet. With many short scans, each scan would then end in a small transaction of its own: for them it
- * commits only when `everyMs` have passed since the last commit.
+ * Commits staged changes while the next page is on its way: when `everyMs` have passed since the last commit. If
+ * `everyMs` is 0, it commits whenever the next page has not arrived yet. In a sync of many short scans, this would give
+ * each scan a small transaction of its own.
  */
 export class Commits {
   readonly #run: RunningSync;
@@ -24,6 +24,7 @@ export class Commits {
     this.#lastMs = own.tenant.runtime.now();
   }
 
+  /** Commits what becomes due until the next page, or the end of the scan, has arrived. */
   async until(next: Promise<unknown>): Promise<void> {
     const { own, options } = this.#run;
     next.catch(() => undefined);

@@ -7,21 +7,21 @@ import type { SyncResult } from './sync-result.ts';
 import { watermarkAfter } from './watermark-after.ts';
 
 /**
- * Ends a full sync whose scans have ended: decides whether they saw everything, settles what they missed, and commits the last
- * transaction, which moves the watermark.
+ * Ends a full sync after its scans: decides whether they saw everything, settles the rows that they missed, and commits
+ * the last transaction, which moves the watermark if the sync is complete.
  */
 export async function completeFull(run: RunningSync, { scans, clock }: Scanned): Promise<SyncResult> {
   const { own, sync, isPart } = run;
   const { writer, deletions, findings, pages } = own;
   const { stats } = sync;
-  // Worked out now, because an incremental sync that ends meanwhile may move it.
+  // This is decided first, because an incremental sync that ends meanwhile may move the watermark.
   const watermarkMs = watermarkAfter(run, clock);
-  // Rows came, and every page was accepted.
+  // Rows came, and the identity gate let every page pass: the rows are this tenant's.
   if (stats.rowsSeen > 0) deletions.noteOwn();
   const { whyInconclusive: why, short, settlement } = await settleMissing(run, scans);
   // A sync of some scopes says nothing about the others.
   const isInconclusive = why !== null || (isPart && findings.isInconclusive);
-  // Before the commit: an incremental sync that ends meanwhile must not move the watermark if this sync proves nothing.
+  // This comes before the commit: if this sync proves nothing, no incremental sync may move the watermark meanwhile.
   findings.noteFullSync({ isInconclusive, scans, isConfirming: run.options.confirming === true });
   if (why === null && !isPart) await clearRejects(run, scans);
   const complete = { kind: 'complete', watermarkMs, isWhole: !isPart } as const;
@@ -35,7 +35,7 @@ export async function completeFull(run: RunningSync, { scans, clock }: Scanned):
   return why === null ? { kind: 'complete', ...ended, unconfirmed } : { kind: 'inconclusive', ...ended, why };
 }
 
-/** Reports rows that are removed if another sync misses them, too. During a hold, a second miss removes nothing either. */
+/** Reports rows that are removed if another sync misses them, too. During a hold, no miss removes a row. */
 function reportMissing({ tenant, settings }: MirroredCollection, settlement: Settlement): void {
   const { unconfirmed: rows, isFree, confirmAtMs } = settlement;
   if (rows === 0 || !isFree) return;
@@ -44,8 +44,8 @@ function reportMissing({ tenant, settings }: MirroredCollection, settlement: Set
 }
 
 /**
- * Whether the scan cannot have skipped an existing row. A scan by offset may have, unless its number of rows agreed
- * with a total, or there was no row to move.
+ * Whether the scan cannot have skipped an existing row. A scan by offset may have skipped a row that moved, unless it
+ * brought as many rows as the hub counts, or none.
  */
 function mayClearRejects(scan: ScanEvidence): boolean {
   const { kind } = verdictOn(scan);
@@ -53,7 +53,10 @@ function mayClearRejects(scan: ScanEvidence): boolean {
   return kind !== 'inconclusive' && kind !== 'short' && hasSkippedNone;
 }
 
-/** Removes the rejects of unreadable rows that have left the hub, or that have other content now. Rejects of scopes in doubt stay. */
+/**
+ * Removes rejects that the sync did not meet again, because their rows have left the hub or have other content. Rejects
+ * of scopes in doubt stay.
+ */
 async function clearRejects({ own, sync }: RunningSync, scans: readonly ScanEvidence[]): Promise<void> {
   const { writer, source } = own;
   if (writer.known.rejects === 0) return;

@@ -4,8 +4,8 @@ import type { ReplacedSync, SyncResult } from './sync-result.ts';
 import { watermarkAfter } from './watermark-after.ts';
 
 /**
- * Ends an incremental sync whose scans have ended. If a scan was short, the watermark stays: a full sync finds what
- * the scan passed over.
+ * Ends an incremental sync after its scans. If a scan was short, the watermark stays, and a full sync finds the rows
+ * that the scan left out.
  */
 export async function completeIncremental(
   run: RunningSync,
@@ -19,7 +19,7 @@ export async function completeIncremental(
   const { rowsOnHold = 0 } = writer.progress ?? {};
   const doubt = scans.map(verdictOn).find((verdict) => verdict.kind === 'inconclusive' && !verdict.isUnread);
   if (doubt?.kind === 'inconclusive') {
-    // No end is recorded: the next sync reads from the same watermark.
+    // The end of the sync is not recorded, so that the next sync reads from the same watermark.
     await writer.flush(sync);
     return { kind: 'inconclusive', stats, why: doubt.why, rowsOnHold, short: null, confirmAtMs: null };
   }
@@ -28,8 +28,8 @@ export async function completeIncremental(
     return { kind: 'becomes-full', why: 'short', stats };
   }
   const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
-  // If the watermark does not move on, there is nothing to record.
-  if (hasNews || own.source.changes === undefined)
-    await writer.flush(sync, { kind: 'complete', watermarkMs, isWhole: false });
+  const readsByTime = own.source.changedScopes === undefined;
+  // A sync of changed scopes needs no watermark, so it is recorded only if it has published something.
+  if (hasNews || readsByTime) await writer.flush(sync, { kind: 'complete', watermarkMs, isWhole: false });
   return { kind: 'complete', stats, rowsOnHold, short: null, unconfirmed: 0, confirmAtMs: null };
 }

@@ -26,7 +26,10 @@ export class HubFindings {
     if (!sync.isConfirming) this.#ignoresFilteredTotals = false;
   }
 
-  /** Called when a full sync was complete that replaced a short incremental sync: so the totals of filtered lists count other rows. */
+  /**
+   * Called after a complete full sync that replaced a short incremental sync: the hub's totals of filtered lists count
+   * other rows.
+   */
   ignoreFilteredTotals(): void {
     this.#ignoresFilteredTotals = true;
   }

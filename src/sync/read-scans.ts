@@ -2,7 +2,7 @@ import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import type { OpenOptions, SourceEnd, SourcePage, SourceScan } from '../source/source-scan.ts';
 import type { MirroredCollection, RunningSync } from './sync.ts';
 
-/** The pages of all scans. What a scan proves is noted when it has ended. */
+/** The pages of all scans. `scans` gets the evidence of each scan when the scan has ended. */
 export async function* pagesOf(
   run: RunningSync,
   options: { isSingle: boolean; scans: ScanEvidence[] },
@@ -11,7 +11,7 @@ export async function* pagesOf(
   const { unread } = own.findings;
   const sinceMs = sync.isFull ? undefined : incrementalBegin(own);
   const open = (scope: string) => ({
-    // What changed before the watermark may not have been read.
+    // A scope that could not be read may have changes from before the watermark.
     modifiedAfterMs: unread.has(scope) ? undefined : sinceMs,
     pages: sync.isFull ? (own.pages ?? undefined) : undefined,
     readVersion: own.writer.readVersion,
@@ -41,7 +41,8 @@ async function* scansInTurn(
   options: Parameters<typeof scansAhead>[1],
 ): ReturnType<typeof scansAhead> {
   const scansOf = (scopes: ReadonlySet<string>) => scansAhead(reading.scans(scopes), options);
-  if (sync.isFull || own.source.changes === undefined || wanted.size === 0) return yield* scansOf(wanted);
+  if (sync.isFull || own.source.changedScopes === undefined || wanted.size === 0)
+    return yield* scansOf(wanted);
   const unread = new Set(own.findings.unread.keys());
   yield* scansOf(wanted.difference(unread));
   if (!answers.hasAnswer) {
@@ -51,7 +52,10 @@ async function* scansInTurn(
   yield* scansOf(wanted.intersection(unread));
 }
 
-/** Opens scans in their order, and some of them ahead of their turn. Otherwise each of many short scans would wait for its first page. */
+/**
+ * Opens scans in their order, some of them ahead of their turn, so that a sync of many short scans does not wait for
+ * each first page.
+ */
 export async function* scansAhead(
   scans: readonly SourceScan[],
   options: { readonly ahead: number; readonly open: (scope: string) => OpenOptions },

@@ -9,7 +9,7 @@ export interface Waiting {
   readonly collections: readonly (WaitingRows & {
     /** Missing rows, those included that no list can hold. */
     readonly count: number;
-    /** As the last full sync found it, or that other missing rows have come back since then. */
+    /** Why the collection is on hold, as the last full sync found it. If rows have come back since then, it says that instead. */
     readonly why: string | null;
   })[];
   /** Number of keys on the list. */

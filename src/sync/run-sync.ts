@@ -31,11 +31,14 @@ export function runSync(
   const { source } = own;
   const keys = options.approved?.keys ?? (options.confirming === true ? missingKeys(own) : null);
   if (keys !== null) return runOn(own, mode, options, new Set([...keys].map((key) => source.scopeOf(key))));
-  if (source.changes === undefined) return runOn(own, mode, options);
-  const dueMs = mode === 'FULL' ? Infinity : own.tenant.runtime.now();
-  return source.changes.take(dueMs, (changed) => runOn(own, mode, options, mode === 'FULL' ? null : changed));
+  if (source.changedScopes === undefined) return runOn(own, mode, options);
+  const isFull = mode === 'FULL';
+  // A full sync reads all scopes, so it also takes the changed ones that are not due yet.
+  const dueMs = isFull ? Infinity : own.tenant.runtime.now();
+  return source.changedScopes.take(dueMs, (changed) => runOn(own, mode, options, isFull ? null : changed));
 }
 
+/** `some`: the scopes to read; null: all scopes. */
 async function runOn(
   own: MirroredCollection,
   mode: SyncMode,
@@ -63,7 +66,8 @@ async function runOn(
     return await (isFull ? completeFull(run, scanned) : completeIncremental(run, scanned));
   } catch (error) {
     if (error instanceof BecomesFull) return { kind: 'becomes-full', why: 'oversized', stats: sync.stats };
-    // Rows that were read before the hub failed are valid, so commit them now. Rows that may be another tenant's are recorded as such.
+    // Rows that were read before the hub failed are valid, so they are committed now. If the rows may be another
+    // tenant's, this is recorded.
     if (isFromHub(error))
       await writer.flush(sync, { kind: error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : 'none' });
     throw error;
@@ -72,7 +76,7 @@ async function runOn(
   }
 }
 
-/** Removes what the configuration, or the present day, puts outside. This needs no guard, no confirmation, and no word of the hub. */
+/** Removes what is no longer mirrored: the hub has not lost it, so this needs no guard and no confirming sync. */
 async function removeOutside(
   { writer }: MirroredCollection,
   sync: ActiveSync,
@@ -121,7 +125,7 @@ function newSync(
 async function scanAll(run: RunningSync): Promise<Scanned> {
   const { own, sync } = run;
   const { stats } = sync;
-  // A sync of a part of the scopes is recorded like an incremental one.
+  // A full sync of only some scopes is recorded like an incremental one.
   if (run.isPart) stats.mode = 'INCREMENTAL';
   const isSingle = run.reading.scopes.size === 1;
   const scans: ScanEvidence[] = [];
@@ -146,7 +150,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
       await stagePage(run, gate, page);
-      const isByTime = !sync.isFull && own.source.changes === undefined;
+      const isByTime = !sync.isFull && own.source.changedScopes === undefined;
       if (isByTime && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
       // The reader must be done with a large page before the scan goes on.

@@ -8,9 +8,12 @@ import type { Source } from '../source/source.ts';
 import type { Tenant } from '../table/tenant.ts';
 import type { HubFindings } from './hub-findings.ts';
 
-/** After this many scopes in a row without an answer, the sync fails. If the collection has fewer scopes, all of them count. */
+/**
+ * After this many scopes in a row without an answer, the sync fails. If the collection has fewer scopes, it fails if
+ * none of them is answered.
+ */
 const MOST_IN_A_ROW = 10;
-/** These errors say nothing about the scope that was asked for. */
+/** Errors that concern all scopes, whichever scope was asked for. */
 const OF_EVERYBODY: ReadonlySet<ErrorCode> = new Set([
   'HUB_CIRCUIT_OPEN',
   'HUB_TOKEN_UNAVAILABLE',
@@ -49,7 +52,7 @@ export class ScopeAnswers {
 
   /** Whether a scope without an answer may have one soon, and no incremental sync will ask for it. */
   get mayHaveMore(): boolean {
-    return this.#passing !== null && this.#own.source.changes === undefined;
+    return this.#passing !== null && this.#own.source.changedScopes === undefined;
   }
 
   /** The pages of a scope. A scope that cannot be read becomes a reject. Throws a failure that concerns other scopes, too. */
@@ -87,7 +90,7 @@ export class ScopeAnswers {
     const nowMs = this.#own.tenant.runtime.now();
     const unansweredMs = nowMs - (this.#own.findings.unread.get(scope) ?? nowMs);
     // The pause is as long as the trouble has lasted, so it doubles each time.
-    this.#own.source.changes?.note([scope], nowMs + unansweredMs);
+    this.#own.source.changedScopes?.note([scope], nowMs + unansweredMs);
   }
 }
 

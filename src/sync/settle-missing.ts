@@ -8,12 +8,15 @@ import type { FoundKeys, Table } from '../table/table.ts';
 import type { MirroredCollection, RunningSync } from './sync.ts';
 
 /**
- * What a full sync proves. `notFound`: number of published rows that it did not find, those to be removed included.
- * `settlement`: what has become of the missing rows; null: the sync settled nothing.
+ * What a full sync proves. `notFound`: the number of published rows that it did not find, including those to be
+ * removed. `settlement`: what becomes of the missing rows; null: the sync settles nothing.
  */
 type FullSyncEnd = SyncVerdict & { readonly notFound: number; readonly settlement: Settlement | null };
 
-/** Settles what a full sync missed, and stages the removals. Rows that wait are remembered after its last commit. */
+/**
+ * Settles the rows that a full sync missed, and stages the removals. The waiting rows are remembered after the last
+ * commit.
+ */
 export async function settleMissing(run: RunningSync, scans: readonly ScanEvidence[]): Promise<FullSyncEnd> {
   const { own, sync, reading } = run;
   const verdicts = new Verdicts(scans, reading.scopes, (key) => own.source.scopeOf(key));
@@ -61,7 +64,10 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
   return { ...verdict, notFound, settlement };
 }
 
-/** The rows that the sync did not see, of complete and of short scopes. `inDoubt`: the number of those of other scopes. */
+/**
+ * The published rows that the sync did not see. `unseen`: those of complete and of short scopes. `inDoubt`: how many
+ * there are in all other scopes.
+ */
 async function findUnseen({ sync, becameEmpty }: RunningSync, verdicts: Verdicts, table: Table) {
   const { counts, isShort } = verdicts;
   const find = (test: (key: string) => boolean): Promise<FoundKeys> =>
@@ -71,16 +77,16 @@ async function findUnseen({ sync, becameEmpty }: RunningSync, verdicts: Verdicts
 }
 
 /**
- * The number of rows before the sync, for the guard, which adds the removals of the day to it. A value that became empty is
- * one of these removals, although its row stays published and known: it would count twice. So the removals of the day are
- * subtracted, if this sync also has values that became empty: the collection then removes rows in this way.
+ * The number of rows before the sync, for the guard. The guard adds the removals of the day, because removed rows are
+ * no longer published. A value that became empty counts as a removal, too, but stays published, so that it would count
+ * twice. Therefore the removals of the day are subtracted here, if values of this collection become empty.
  */
 function knownBefore({ own, knownRowsBefore, becameEmpty }: RunningSync, day: string): number {
   if (becameEmpty.size === 0) return knownRowsBefore;
   return Math.max(0, knownRowsBefore - own.deletions.removedOn(day));
 }
 
-/** While the rows of another collection may be another tenant's, a row that the hub does not show proves nothing. */
+/** Why missing rows prove nothing: the rows of another collection may be another tenant's. Null: no such collection. */
 function foreignBeside(own: MirroredCollection): string | null {
   const [foreign] = [...own.all].find(([, each]) => each !== own && each.deletions.isForeign) ?? [];
   return foreign === undefined

@@ -33,7 +33,7 @@ export interface MirroredCollection {
 
 export type RunOptions = SyncOptions & { readonly signal: AbortSignal };
 
-/** A running sync: what it reads, and, as `sync`, what the writer counts of it. */
+/** A running sync. `sync` is the part that the writer keeps: what was seen and counted. */
 export interface RunningSync {
   readonly own: MirroredCollection;
   readonly sync: ActiveSync;
@@ -42,9 +42,9 @@ export interface RunningSync {
   readonly answers: ScopeAnswers;
   /** The scopes that the sync is to read. */
   readonly wanted: ReadonlySet<string>;
-  /** Whether these are not all scopes of the collection: then the sync says nothing about the others. */
+  /** Whether the sync reads only some scopes of the collection. Then it says nothing about the others. */
   readonly isPart: boolean;
-  /** For a full sync with {@link MirroredCollection.pages}: what ends their round, see `PageMemory.beginFull`. */
+  /** For a full sync with {@link MirroredCollection.pages}: what `PageMemory.beginFull` returned. */
   readonly pagesSince: number | undefined;
   readonly knownRowsBefore: number;
   /**

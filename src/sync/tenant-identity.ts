@@ -50,7 +50,7 @@ type ProofKeys = Map<MirroredCollection, readonly string[]>;
 
 /** Requests by the keys of other rows, or by student, cannot return another tenant's rows. */
 function mayBeForeign({ source }: MirroredCollection): boolean {
-  return source.parents === undefined && source.changes === undefined;
+  return source.parents === undefined && source.changedScopes === undefined;
 }
 
 /** Other tenants may have the same schools or courses; nobody has the same people. */

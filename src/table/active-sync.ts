@@ -19,11 +19,13 @@ export interface ActiveSync {
   readonly seen: SeenKeys | null;
   /** Only for a full sync: keys that other syncs have read since this sync began. They must not be deleted. */
   readonly seenByOthers: SeenKeys | null;
-  /** Only for a full sync. */
+  /** Keys of rejects that the sync has met; only for a full sync. */
   readonly seenRejects: SeenKeys | null;
   /** Read version of the newest page: this sync does not need to know of older publications. */
   readVersion: number;
-  /** Whether incremental syncs missed a row with new content; null: it cannot be judged. */
+  /**
+   * Tells whether incremental syncs missed the change of a row that this full sync reads; null: this cannot be judged.
+   */
   readonly isLate?: ((row: ReadableRow) => boolean) | null;
   /** Rows to publish even if they are unchanged. */
   readonly republication?: Republication | undefined;
@@ -37,7 +39,7 @@ export function hasSeen(sync: ActiveSync, area: Change['area'], key: string): bo
 
 /**
  * Whether a full sync has certainly read every known row: it has read as many rows as are known, and all of them were
- * readable and not stale. If this is false, only the whole index shows it.
+ * readable and not stale. If this is false, only a comparison with the whole index shows which rows are missing.
  */
 export function hasSeenAll({ seen, seenRejects, stats }: ActiveSync, knownRows: number): boolean {
   return seen?.size === knownRows && seenRejects?.size === 0 && stats.rowsStale === 0;

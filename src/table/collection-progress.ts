@@ -49,7 +49,7 @@ export interface WriterStart {
   readonly isFirstLoadOver?: boolean | undefined;
   /** Why the collection needs a decision before it can go on. Its index is then not at the end of the log. */
   readonly lost?: RollcallError | undefined;
-  /** Last offsets with data. The progress has them too, unless it was lost. */
+  /** The last offsets with data in each topic. They are also in `progress`, unless `progress` was lost. */
   readonly offsets: Offsets;
   /** First offsets of partitions that do not begin at 0. */
   readonly firstOffsets?: Offsets | undefined;
@@ -57,11 +57,11 @@ export interface WriterStart {
   readonly knownRejects: number;
 }
 
-/** `deletions`, `rowsOnHold`: what it records of missing rows. */
+/** The next transaction. `deletions`, `rowsOnHold`: what it records about missing rows. */
 interface NextTransaction extends Pick<Progress, 'deletions' | 'rowsOnHold'> {
   readonly transactionId: string;
   readonly sync: Pick<ActiveSync, 'stats'>;
-  /** Keys of the topic after it. */
+  /** The number of keys in the topic after the transaction. */
   readonly knownRows: number;
   readonly completion: Completion;
 }
@@ -87,7 +87,7 @@ export class CollectionProgress {
     this.restart(start);
   }
 
-  /** The log was read again. */
+  /** The log was read again: the writer continues from what it says. */
   restart(start: WriterStart): void {
     this.#start = start;
     this.#last = start.progress;

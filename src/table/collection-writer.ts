@@ -179,7 +179,7 @@ export class CollectionWriter {
     const calledAtMs = runtime.now();
     try {
       const committed = await log.commit(transaction);
-      // The changelog is internal, so its records do not count.
+      // Records of the changelog do not count, because the changelog is internal.
       const records = transaction.records.reduce((n, { topic }) => n + Number(topic !== STATE_TOPIC), 0);
       emit({ type: 'committed', collection, records, durationMs: committed.tookMs });
       return committed;
@@ -193,7 +193,7 @@ export class CollectionWriter {
   async #nextDerived(next: Progress, stats: SyncStats): Promise<readonly Progress[]> {
     const { view } = this.#memory;
     if (view === undefined) return [];
-    // Only the progress record of a complete full sync has these counts.
+    // Only a complete full sync records how many keys the derived topics have.
     const rows =
       next.complete && next.mode === 'FULL'
         ? await view.countRows(this.#table.staged.changes, this.#table.lookUpCommitted)
@@ -263,7 +263,8 @@ export class CollectionWriter {
       this.#table.staged.reissue(records);
       await this.#commit(sync);
     }
-    // The next transaction records it. If the index is empty, any later transaction may record it.
+    // The next transaction records that the changelog is complete. If the index is empty, any later transaction may
+    // record this.
     this.committed.isChangelogComplete = true;
     if (!isEmpty) await this.#commit(sync);
   }

@@ -18,12 +18,12 @@ export interface Approved {
   readonly given: Pick<DecisionRecord, 'atMs' | 'digest' | 'by' | 'from' | 'reason'>;
 }
 
-/** A full sync whose scans have ended. */
+/** A full sync whose scans have ended: what it says about missing rows. */
 export interface EndedSync extends Omit<FullSync, 'approvedKeys'> {
   readonly syncId: string;
   /** `YYYY-MM-DD` in the zone of the daily full sync. */
   readonly day: string;
-  /** Whether the sync has seen a row, or another sync while it ran. */
+  /** Whether this sync has seen a row, or another sync has while this one ran. */
   readonly wasSeen: (key: string) => boolean;
   readonly short: DeletionState['short'];
   readonly approved: Approved | null;
@@ -32,46 +32,49 @@ export interface EndedSync extends Omit<FullSync, 'approvedKeys'> {
    * needs no further one.
    */
   readonly confirmAtMs: number | null;
-  /** A confirming sync is needed even if no row is missing, and reads every scope. */
+  /** Whether a confirming sync of every scope is needed, even if no row is missing. */
   readonly confirmsAll: boolean;
 }
 
-/** What becomes of the missing rows after a full sync, and when another one is to confirm it. */
+/** What becomes of the missing rows after a full sync, and when a confirming sync is due. */
 export type Settlement = MissingOutcome & Pick<Missing, 'confirmAtMs'>;
 
 /** What a record of `progress` says of missing rows. */
 type Recorded = Pick<Progress, 'deletions' | 'rowsOnHold'>;
 
-/** A list that gets shorter when the hub shows its rows. */
+/** A list of missing rows. A row leaves it when the hub shows the row. */
 type MissingList = Missing & { readonly keys: Map<string, Miss> };
 
 const NOTHING_SETTLED: DeletionState = { settledBy: '', day: '', removed: 0, onHoldSinceMs: null, why: null };
 
 /**
- * What is known of a collection's missing rows: the list of them, the hold, the removals of the day, and what people have decided.
+ * What is known of a collection's missing rows: the list of these rows, the hold, the removals of the day, and what
+ * people have decided.
  *
- * The list is in Redis, all else in the log. Rows that were seen, by whatever sync, leave the list before the commit; rows that were
- * missed enter it after the commit that names their sync: a crash in between makes it void. The list changes only in the tasks of the
- * writer, which run one after another.
+ * The list is in Redis, and everything else is in the log. The list has an id. If the log names another id, the list is
+ * void.
+ * - Before a commit, the rows that any sync has seen since leave the list.
+ * - The last commit of a full sync names this sync. After it, the list of the rows that the sync missed takes the place
+ *   of the old list. If the process dies in between, there is no valid list.
+ *
+ * The list changes only in the tasks of the writer, which run one after another.
  */
 export class Deletions {
   readonly #memory: DeletionMemory;
   readonly #collection: CollectionName;
   #missing: MissingList | null = null;
-  /**
-   * The log names a sync of which Redis remembers nothing: Redis lost the list, and a backup may bring the list back.
-   */
-  #isForgotten = false;
-  /** Rows have left the list since it was remembered. */
+  /** Whether Redis has lost the list that the log names. A backup of Redis may bring this list back. */
+  #isLost = false;
+  /** Whether rows have left the list since Redis got it. */
   #isShorter = false;
-  /** What the log holds. */
+  /** What the last transaction recorded. */
   #logged: DeletionState | undefined;
-  /** What the next transaction records, whichever sync commits it: it may hold removals. */
+  /** What the next transaction records, whichever sync commits it, because this transaction may hold removals. */
   #state: DeletionState | undefined;
-  /** Rows whose removal waits for a decision: those that the last full sync that settled missing rows left, and that nobody has seen since. */
+  /** How many missing rows wait for a decision: the last full sync that settled missing rows left them, and no sync has seen them since. */
   #rowsOnHold = 0;
   #decisions: DecisionRecord[] = [];
-  /** The list to remember after the last transaction of the full sync that missed its rows; those seen meanwhile leave it. */
+  /** The list of a full sync that has not ended yet: Redis gets it after the last transaction of the sync. */
   #next: MissingList | null = null;
 
   private constructor(memory: DeletionMemory, collection: CollectionName, progress: Recorded | null) {
@@ -90,11 +93,11 @@ export class Deletions {
     if (own.#logged === undefined) return own;
     const list = ofLog(await memory.missing(collection), own.#logged.settledBy);
     own.#missing = list && { ...list, keys: new Map(list.keys) };
-    own.#isForgotten = list === null;
+    own.#isLost = list === null;
     return own;
   }
 
-  /** The log was read again. */
+  /** Begins again with what the log says. */
   restart(progress: Recorded | null): void {
     this.#logged = progress?.deletions;
     this.#state = this.#logged;
@@ -102,17 +105,20 @@ export class Deletions {
     this.#next = null;
   }
 
-  /** The list, without rows seen since, and the confirming sync that is needed; null: it is lost or void, or there is none. */
+  /**
+   * The list, without the rows that were seen since, and the confirming sync that is needed; null: there is no valid
+   * list.
+   */
   get missing(): Missing | null {
     return this.#missing;
   }
 
-  /** Since when the log has it on hold, ms since the epoch; null: it is not on hold. */
+  /** When the hold in the log began, ms since the epoch; null: the collection is not on hold. */
   get onHoldSinceMs(): number | null {
     return this.#logged?.onHoldSinceMs ?? null;
   }
 
-  /** A hold stands, and what was missing at its begin is not known any more. */
+  /** Whether the collection is on hold, and the list of its missing rows is lost. */
   get isListLost(): boolean {
     return this.onHoldSinceMs !== null && this.#missing === null;
   }
@@ -126,7 +132,7 @@ export class Deletions {
     return this.#missing?.keys.has(key) === true;
   }
 
-  /** The hub has shown rows. */
+  /** The hub has shown these rows, so they leave the list. */
   noteSeen(keys: Iterable<string | null>): void {
     for (const key of keys) {
       if (key === null) continue;
@@ -135,7 +141,7 @@ export class Deletions {
     }
   }
 
-  /** Whether its rows at the hub may be another tenant's: only a full sync shows which tenant they belong to. */
+  /** Whether the rows at the hub may be another tenant's. Only a full sync shows which tenant they belong to. */
   get isForeign(): boolean {
     return foreignSince({ deletions: this.#state }) !== null;
   }
@@ -155,10 +161,7 @@ export class Deletions {
     this.#decisions.push(decision);
   }
 
-  /**
-   * Decides what becomes of the missing rows. Each commit, from the one with the first removal on, records the
-   * decision.
-   */
+  /** Decides what becomes of the missing rows. The next commit records this, and so does every later commit. */
   settle(sync: EndedSync): Settlement {
     const { syncId, day, approved, short, confirmsAll, wasSeen } = sync;
     this.noteSeen([...(this.#missing?.keys.keys() ?? [])].filter(wasSeen));
@@ -187,29 +190,27 @@ export class Deletions {
     return { ...outcome, confirmAtMs };
   }
 
-  /** What a transaction records. `endedSync`: id of the sync whose last transaction it is; null: it is none. */
+  /** Returns what a transaction records. `endedSync`: the sync whose last transaction this is; null: no sync ends. */
   async beforeCommit(transactionId: string, endedSync: string | null) {
-    const isRenamed = await this.#dropSeen(transactionId);
+    const listId = await this.#dropSeen(transactionId);
     this.#countOnHold();
-    const settledBy = this.#namedBy(transactionId, endedSync, isRenamed) ?? '';
+    const settledBy = this.#settledBy(endedSync, listId) ?? '';
     const deletions = this.#state && { ...this.#state, settledBy };
     return { deletions, rowsOnHold: this.#rowsOnHold, decisions: this.#decisions.splice(0) };
   }
 
-  /** The id that a transaction names as the one that last settled the missing rows: what is remembered under another id is void. */
-  #namedBy(transactionId: string, endedSync: string | null, isRenamed: boolean): string | undefined {
+  /** The id that a transaction records: that of the list in Redis, unless the list of a later sync takes its place. */
+  #settledBy(endedSync: string | null, listId: string | undefined): string | undefined {
     const state = this.#state;
-    // The sync that settled them ends: its own list is remembered after the commit.
+    // The full sync ends: Redis gets its list after the commit.
     if (this.#next !== null && this.#next.syncId === endedSync) return state?.settledBy;
-    // A hold begins, of which the remembered rows say nothing. A crash before the end of the sync loses the list of the hold.
+    // A hold begins. The list in Redis lacks its rows. If the process dies before the sync ends, the list of the hold
+    // is lost.
     if (state?.onHoldSinceMs != null && state.onHoldSinceMs !== this.onHoldSinceMs) return state.settledBy;
-    // The remembered rows have the id of this transaction now, or are lost: an older copy of Redis is void.
-    if (isRenamed) return transactionId;
-    // The remembered rows stay as they are, those of the last sync that settled any.
-    return this.#logged?.settledBy;
+    return listId;
   }
 
-  /** Rows that a later sync has seen are on hold no more. */
+  /** Rows that a sync has seen since are not on hold any more. */
   #countOnHold(): void {
     const list = this.#next ?? this.#missing;
     const isOnHold = this.#state?.onHoldSinceMs != null;
@@ -232,23 +233,23 @@ export class Deletions {
   }
 
   /**
-   * Forgets rows that were seen, before a transaction is committed. Returns whether the transaction is to name the
-   * remaining rows by its own id, so that what an older copy of Redis remembers is void.
+   * Takes rows that were seen off the list in Redis, before a transaction is committed. Returns the id of the list. If
+   * rows have left the list, or Redis has lost it, this is the id of the transaction, so that the list in an older copy
+   * of Redis is void.
    */
-  async #dropSeen(transactionId: string): Promise<boolean> {
-    // Redis has lost the list, and a backup may bring it back.
-    if (this.#isForgotten) {
-      this.#isForgotten = false;
-      return true;
-    }
+  async #dropSeen(transactionId: string): Promise<string | undefined> {
+    const loggedId = this.#logged?.settledBy;
     const missing = this.#missing;
-    if (!this.#isShorter || missing === null) return false;
-    // A list that the log does not name is void already.
-    const isNamed = missing.syncId === this.#logged?.settledBy;
+    const isLost = this.#isLost;
+    this.#isLost = false;
+    if (isLost) return transactionId;
+    if (!this.#isShorter || missing === null) return loggedId;
+    // A list that the log does not name is void, and stays void.
+    const isNamed = missing.syncId === loggedId;
     const ids = isNamed ? { syncId: transactionId, before: missing.syncId } : {};
-    // What was seen may be forgotten although the commit fails.
+    // If the commit fails, the rows are off the list nevertheless: they were seen.
     await this.#remember({ ...missing, ...ids });
-    return isNamed;
+    return isNamed ? transactionId : loggedId;
   }
 
   async #remember(missing: MissingList): Promise<void> {

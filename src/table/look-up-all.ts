@@ -3,7 +3,7 @@ import type { LookUp } from './table.ts';
 
 const KEYS_AT_ONCE = 5_000;
 
-/** The values of those of the keys that exist, of any number of keys. Throws `INDEX_DIVERGED`. */
+/** Looks up any number of keys, and returns the values of those that exist. Throws `INDEX_DIVERGED`. */
 export async function lookUpAll(
   lookUp: LookUp,
   area: IndexArea,

@@ -34,7 +34,7 @@ export interface RenderedChange extends Pick<HeaderFacts, 'modifiedAtMs' | 'hash
   readonly body: Buffer | null;
 }
 
-/** The headers of its rows and rejects. */
+/** The headers of the rows and rejects of a collection. */
 export type StagedHeaders = Readonly<Record<Change['area'], TopicHeaders>>;
 
 /** The records to commit together, and the resulting changes of the index. */
@@ -49,9 +49,9 @@ export class StagedBatch {
     rows: new Map(),
     rejects: new Map(),
   };
-  /** What was derived from its rows, for those who observe commits. */
+  /** What views have derived from the batch, to report it after the commit. */
   readonly derived: Derived[] = [];
-  /** Avro bodies of its rows, by their values, if something is derived from the rows. */
+  /** Avro bodies of the rows of the batch, by their values, if something is derived from the rows. */
   readonly bodies = new Map<object, Buffer>();
   /** Rows from which nothing has been derived yet; null for a row that was removed. */
   #rows = new Map<string, ReadableRow | null>();
@@ -61,7 +61,7 @@ export class StagedBatch {
   /** The size of the values, without keys and headers. */
   bytes = 0;
 
-  /** `isViewed`: something is derived from its rows. */
+  /** `isViewed`: whether something is derived from the rows. */
   constructor(
     transactionId: string,
     of: { collection: CollectionName; headers: StagedHeaders; isViewed: boolean },
@@ -92,8 +92,8 @@ export class StagedBatch {
   }
 
   /**
-   * The id of a record of `absences` or `absence-changes`: transaction and number. These records have a count of their
-   * own. `at`: how many such records will be added before it.
+   * The id of a record of `absences` or `absence-changes`: transaction and number. These records are counted
+   * separately. `at`: how many such records will be added before this one.
    */
   readonly derivedId = (at: number): string => `${this.transactionId}-${this.#derivedRecords + at}`;
 
@@ -168,7 +168,7 @@ export class StagedBatch {
     if (row !== null && body !== null) this.bodies.set(row.value, body);
   }
 
-  /** Nothing is derived from the removal of a row. */
+  /** Makes sure that nothing is derived from the removal of a row. */
   forgetRow(key: string): void {
     this.#rows.delete(key);
   }

@@ -8,7 +8,7 @@ import {
   type PageTally,
 } from '../core/rows/compare-with-published.ts';
 import { MAX_UNSEEN_KEYS } from '../core/deletions/decide-missing.ts';
-import { isOverBeforeMet, replacedBy } from '../core/deletions/over-before-met.ts';
+import { isAlreadyDeleted, replacedBy } from '../core/rows/already-deleted.ts';
 import type { ReadableRow } from '../core/rows/decoded-row.ts';
 import type {
   CollectionIndex,
@@ -31,7 +31,7 @@ import type { Tenant, TenantCollection } from './tenant.ts';
 const MAX_PENDING_BYTES = 4_000_000;
 /** Well below the limit of changes in one step of the index. */
 const MAX_PENDING_CHANGES = 50_000;
-/** Enough for what changes while a replica of the hub lags behind. */
+/** For how many rows the time of modification is kept, to notice older rows from a replica that lags behind. */
 const MOST_TIMES = 2_000;
 
 /** Reads values of the index as of the last commit, in the order of the keys. */
@@ -89,11 +89,11 @@ export interface RowPage extends Pick<HubPage, 'readVersion' | 'fingerprint'> {
   readonly rows: readonly KeyedRow[];
 }
 
-/** Whether a page may be staged of whose rows, rejects included, this many are known. */
+/** Whether a page may be staged, by the number of its rows (rejects included), and how many of them are known. */
 export type Gate = (rows: number, knownAmongThem: number) => boolean;
 
 export interface FoundKeys {
-  /** At most {@link MAX_UNSEEN_KEYS}. */
+  /** The keys, at most {@link MAX_UNSEEN_KEYS} of them. */
   readonly keys: readonly string[];
   readonly count: number;
 }
@@ -152,7 +152,7 @@ export class Table {
     return new StagedBatch(this.#tenant.runtime.randomId(), of);
   }
 
-  /** The index is new, or was rebuilt. */
+  /** Begins again with an index that is new, or was rebuilt. */
   reset(start: TableStart): void {
     this.indexed = start.indexed;
     this.known = { rows: start.knownRows, rejects: start.knownRejects };
@@ -184,10 +184,10 @@ export class Table {
     const scanning = page.isAskedFor === true ? null : sync;
     this.syncs.markSeen(scanning, page.rows);
     this.#memory.deletions.noteSeen(page.rows.map(({ key }) => key));
-    const isOver =
+    const isDeleted =
       scanning === null || scanning.isFull || scanning.seen === null
         ? undefined
-        : await this.#overBeforeMet(page.rows, hashes);
+        : await this.#alreadyDeleted(page.rows, hashes);
     // A second occurrence of a row in the same page is not stale.
     const before = this.syncs.readVersion;
     const isStale = (key: string): boolean => this.syncs.wasPublished(key, page.readVersion, before);
@@ -197,7 +197,7 @@ export class Table {
       stale: isStale,
       republication: (key) => sync.republication?.rows?.(key) === true,
       seenBefore: (key) => seenBefore.has(key),
-      isOver,
+      isAlreadyDeleted: isDeleted,
       note: (change) => this.#stage(change, scanning),
     });
     this.#stageUnchanged(options.kept, hashes);
@@ -234,7 +234,7 @@ export class Table {
     if (fingerprint === undefined || this.#memory.pages === undefined) return;
     const { rowsSeen, rowsRejected, rowsRepeated, rowsStale } = tally;
     const isWhole = rowsSeen === rows.length && rowsRejected + rowsRepeated + rowsStale === 0;
-    // A row that is older than what was published since may leave a newer reject in place.
+    // Even if a stale row is unchanged, the index may still have a newer reject of it.
     if (!isWhole || rows.some(({ key }) => isStale(key ?? ''))) return;
     const proven = fingerprint();
     if (proven?.ids.length !== rows.length) return;
@@ -242,26 +242,29 @@ export class Table {
     this.#memory.pages.remember(proven);
   }
 
-  /** Looks up what the rows of the page continue; undefined if none of the rows can be over. */
-  async #overBeforeMet(
+  /**
+   * Returns a test whether a row of the page is deleted already. It knows the live absences that these rows continue.
+   * Undefined if no row can be deleted already.
+   */
+  async #alreadyDeleted(
     rows: readonly KeyedRow[],
     hashes: Hashes,
   ): Promise<((row: ReadableRow) => boolean) | undefined> {
-    const over: ReadableRow[] = [];
+    const deleted: ReadableRow[] = [];
     const begun = new Set<string>();
     for (const { key, decoded } of rows) {
       if (decoded.kind !== 'row' || key === null || this.#hashOf('rows', key, hashes) !== null) continue;
-      if (isOverBeforeMet(decoded, () => false)) over.push(decoded);
+      if (isAlreadyDeleted(decoded, () => false)) deleted.push(decoded);
       else begun.add(key);
     }
-    if (over.length === 0) return undefined;
-    const ids = over
+    if (deleted.length === 0) return undefined;
+    const ids = deleted
       .flatMap(({ sourcedId, value }) => [sourcedId, replacedBy(value)])
       .filter((id) => id !== null);
     const live = await this.#memory.view?.live(ids, this.lookUpCommitted);
     for (const id of live?.versions ?? []) begun.add(id);
     const isLive = (id: string): boolean => begun.has(id) || this.staged.hashOf('rows', id) != null;
-    return (row) => live?.awaited.has(row.sourcedId) !== true && isOverBeforeMet(row, isLive);
+    return (row) => live?.awaited.has(row.sourcedId) !== true && isAlreadyDeleted(row, isLive);
   }
 
   #stageUnchanged(rows: readonly KeyedRow[], hashes: Hashes): void {
@@ -370,7 +373,7 @@ export class Table {
     if (change.area === 'rows' && change.kind !== 'deleted' && scanning?.isLate?.(change.row) === true)
       scanning.stats.rowsLate = (scanning.stats.rowsLate ?? 0) + 1;
     this.staged.note(change, this.#render(change));
-    // No current page holds a key that the index does not have.
+    // A key that the index did not have is in no remembered page.
     if (change.area === 'rejects' || change.kind !== 'created') this.#memory.pages?.noteChanged(change.key);
     if (change.kind === 'created') this.known[change.area] += 1;
     if (change.kind === 'deleted') this.known[change.area] -= 1;

@@ -35,7 +35,7 @@ export interface TenantCollection {
   readonly size: TransactionSize;
   /** The parents that the configuration names; only for `afterschool-users`. */
   readonly parentIds?: readonly string[] | undefined;
-  /** The rows and parents that are read are noted here; kept for all sessions. */
+  /** Gets the rows and parents that are read, to find mistyped settings; kept for all sessions. */
   readonly unmet?: UnmetSettings | undefined;
 }
 
@@ -66,7 +66,7 @@ export interface Tenant {
   readonly emit: Emit;
 }
 
-/** What absences and their changes are derived with. */
+/** What absences and their changes are derived and encoded with. */
 export interface TenantAbsences {
   readonly encodeEvent: EncodeEvent;
   /** Encodes an event with its records. */
@@ -95,7 +95,7 @@ export interface TenantSchedules {
   /** IANA name of the time zone that decides which day is today. */
   readonly timeZone: string;
   /** Students whose absences changed. */
-  readonly changes: ChangedScopes;
+  readonly changedScopes: ChangedScopes;
 }
 
 /** The scopes to read, because their parents have changed or because they had no answer. Kept for all sessions of a tenant. */

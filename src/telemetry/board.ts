@@ -29,9 +29,12 @@ export class Board {
   readonly version: string;
   readonly configuration: Omit<ConfigFile, 'changed'>;
   #tenants: ReadonlyMap<string, TenantMonitor> = new Map();
-  /** Why the tenants of this process are not known, or stopped; null: it is in the group. */
+  /**
+   * Why this process is not in the group of the workers, so that its tenants are not known, or are stopped; null: it is
+   * in the group.
+   */
   #noGroup: NotReady | null;
-  /** What is said of every tenant, also of those that come later. */
+  /** What is reported of every tenant, also of tenants that come later. */
   readonly #reported = new Map<HealthPart, NotReady>();
   readonly #startedAtMs: number;
   readonly #now: () => number;
@@ -54,7 +57,7 @@ export class Board {
   }
 
   /** Shows these tenants and no others: the ones that this process is to mirror. */
-  hold(tenants: readonly string[]): void {
+  showTenants(tenants: readonly string[]): void {
     this.#noGroup = null;
     this.#tenants = new Map(tenants.map((id) => [id, this.#tenants.get(id) ?? this.#begun(id)]));
   }
@@ -65,7 +68,7 @@ export class Board {
     this.#tenants = new Map(shown.map(([id, each]) => [id, changed.includes(id) ? this.#begun(id) : each]));
   }
 
-  /** The process is not in the group of the workers. */
+  /** Notes why the process is not in the group of the workers. */
   reportNoGroup(reason: Reason): void {
     const since = this.#noGroup?.since ?? new Date(this.#now()).toISOString();
     this.#noGroup = { part: 'kafka', since, ...reason };
@@ -95,7 +98,7 @@ export class Board {
     return this.configuration.config.tenants.map(({ id }) => id);
   }
 
-  /** Says of every tenant that a part is not ready; without a reason, that it is ready again. */
+  /** Reports that a part of every tenant is not ready, or, without a reason, that it is ready again. */
   report(part: HealthPart, reason: Reason | null): void {
     const since = this.#reported.get(part)?.since ?? new Date(this.#now()).toISOString();
     const known = reason && { part, since, ...reason };

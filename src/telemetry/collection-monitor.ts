@@ -14,7 +14,7 @@ type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'increme
 /** Why something is not well, whatever it is. */
 export type Reason = Omit<NotReady, 'part'>;
 
-/** One failure may pass: the next sync follows soon. A list that proves nothing is as bad as no answer. */
+/** How many syncs in a row must fail before this counts as a trouble. An inconclusive sync counts as failed. */
 const FAILING_AFTER = 2;
 /** For a list that proves nothing, whatever its length. */
 export const INCONCLUSIVE_REMEDY =
@@ -28,16 +28,19 @@ const FAULT_REMEDY =
 export class CollectionMonitor {
   readonly #settings: Settings;
   readonly running = new Map<SyncMode, RunningSync>();
-  /** Its full sync is due, and waits for those of other tenants. */
+  /** Whether the full sync of the collection is due, and waits for full syncs of other tenants. */
   isWaiting = false;
   /**
    * When the last complete sync ended, ms since the epoch. After a start: when the last complete full sync began, 0 if
    * there was none. Null: not known, or not offered.
    */
   readonly completedMs: Record<SyncMode, number | null> = { FULL: null, INCREMENTAL: null };
-  /** Also set from outside: from the sync of the source, or from the log. */
+  /**
+   * The last committed progress. The monitor of the tenant sets it, too: from the sync of the source collection, or
+   * from the log.
+   */
   progress: Progress | null = null;
-  /** Rows in the topic. */
+  /** The number of rows in the topic. */
   rows: number | null = null;
   /** Rows that cannot be decoded at present; null before the start is over. */
   rejects: number | null = null;
@@ -72,7 +75,7 @@ export class CollectionMonitor {
         this.progress = event.progress;
         this.rows = event.rows;
         this.rejects = event.rejects;
-        // 0 is a value to alert on.
+        // If there was no complete full sync, the metric is 0, so that an alert can fire.
         this.completedMs.FULL = event.progress?.lastCompleteFull?.startedAtMs ?? 0;
         return;
       case 'full-sync-waits':
@@ -167,7 +170,7 @@ export class CollectionMonitor {
     this.#failures[event.mode] = { count: count + 1, reason: { why, remedy, since } };
   }
 
-  /** Why its syncs fail, once two of a kind have failed in a row. */
+  /** Why the syncs of the collection fail; null until two syncs of a kind have failed in a row. */
   get failing(): Reason | null {
     return Object.values(this.#failures).find((each) => each && each.count >= FAILING_AFTER)?.reason ?? null;
   }

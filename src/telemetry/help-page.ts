@@ -1,7 +1,7 @@
 /** A link from one document to another, or within one: `decide.md#rows-on-hold`, `#rights`. */
 const TO_A_DOCUMENT = /^(?:([a-z-]+)\.md)?(?:#([\w-]+))?$/;
 
-/** Where the page has the help of a topic, such as `decide` or `decide#rows-on-hold`. */
+/** The topic of help at a path of the status page: `/help/decide.rows-on-hold` has `decide#rows-on-hold`. Undefined for other paths. */
 export function topicAt(path: string): string | undefined {
   const [, topic] = /^\/help\/([\w-]{1,60}(?:\.[\w-]{1,60})?)$/.exec(path) ?? [];
   return topic?.replace('.', '#');

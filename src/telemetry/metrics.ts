@@ -100,13 +100,13 @@ function countEvent(
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, 0);
       return;
     case 'sync-page': {
-      const { rowsStale, rowsRepeated, rowsOver, ...tally } = event.tally;
+      const { rowsStale, rowsRepeated, rowsAlreadyDeleted, ...tally } = event.tally;
       const counts = {
         unchanged: tally.rowsUnchanged,
         created: tally.rowsCreated,
         updated: tally.rowsUpdated,
         rejected: tally.rowsRejected,
-        skipped: rowsStale + rowsRepeated + rowsOver,
+        skipped: rowsStale + rowsRepeated + rowsAlreadyDeleted,
         removed: 0,
       };
       for (const outcome of ROW_OUTCOMES)

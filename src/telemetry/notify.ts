@@ -24,7 +24,7 @@ import type { TenantMonitor } from './tenant-monitor.ts';
 const LOOK_EVERY_MS = 15_000;
 const AFTER_FAILURES = { firstMs: 5_000, longestMs: 5 * 60_000 } as const;
 const ANSWER_WITHIN_MS = 10_000;
-/** In one message; the next one has the others. */
+/** The most notices in one message: further ones come with the next message. */
 const MOST_NOTICES = 100;
 const RECEIVER = 'the receiver of notify.url';
 const REFUSED_REMEDY = 'Check notify.url and notify.token, and read the log of the receiver.';
@@ -119,7 +119,7 @@ function newAgent(): HttpAgent {
 
 /** What `notify.url` leads to. Its failures are counted, and logged once until it answers again. */
 class Receiver {
-  /** In a row. */
+  /** How many messages in a row the receiver has not taken. */
   failures = 0;
   readonly #settings: Settings;
   readonly #logger: Logger;

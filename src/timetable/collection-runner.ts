@@ -17,7 +17,7 @@ interface SyncRequest {
   readonly done: PromiseWithResolvers<SyncResult>;
 }
 
-/** The requests for syncs of one collection that wait for their turn, and the pause of the loop, which a request ends. */
+/** The requested syncs of one collection that wait for their turn. A new request ends the pause of the loop. */
 export class SyncRequests {
   readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly #waiting: SyncRequest[] = [];
@@ -97,18 +97,18 @@ export class Syncs {
     try {
       return await this.run('INCREMENTAL', options);
     } catch (error) {
-      if (!refusesParameters(error) || this.#own.source.changes !== undefined) throw error;
+      if (!refusesParameters(error) || this.#own.source.changedScopes !== undefined) throw error;
       this.#timetable.noteFilterRefused();
       return this.#full(options);
     }
   }
 
-  /** Meanwhile, incremental syncs go on publishing changes. */
+  /** Runs a full sync. Meanwhile, incremental syncs go on publishing changes. */
   async #full(options: RunOptions): Promise<SyncResult> {
     const done = new AbortController();
     const broken = new AbortController();
     const signal = AbortSignal.any([options.signal, broken.signal]);
-    const beside = this.#runUntil(done.signal, signal).catch((error: unknown) => broken.abort(error));
+    const beside = this.#runBeside(done.signal, signal).catch((error: unknown) => broken.abort(error));
     try {
       return (await this.#inTurn({ ...options, signal })) as SyncResult;
     } catch (error) {
@@ -121,7 +121,7 @@ export class Syncs {
     }
   }
 
-  /** A sync that a person requested, and a confirming sync, wait for no other sync. */
+  /** Runs a full sync in its turn. A sync that a person requested, and a confirming sync, wait for no turn. */
   async #inTurn({ untilTurn, ...options }: RunOptions): Promise<SyncResult | ReplacedSync> {
     const { tenant, settings } = this.#own;
     const { fullSyncs, emit } = tenant;
@@ -131,7 +131,8 @@ export class Syncs {
     return fullSyncs.run((onPage) => this.run('FULL', { ...options, onPage }), { signal, asker: tenant });
   }
 
-  async #runUntil(done: AbortSignal, signal: AbortSignal): Promise<void> {
+  /** Runs incremental syncs beside a full sync. */
+  async #runBeside(done: AbortSignal, signal: AbortSignal): Promise<void> {
     const { tenant, settings, writer } = this.#own;
     const isOver = AbortSignal.any([done, signal]);
     for (;;) {
@@ -140,7 +141,7 @@ export class Syncs {
       const { hasIncremental, mayBringChanges } = this.#timetable;
       if (!hasIncremental || !mayBringChanges || writer.progress?.watermarkMs == null) continue;
       try {
-        // This may be a nightly re-stamp: the full sync that runs brings all these rows.
+        // After a nightly re-stamp, for example, the full sync that runs brings all these rows.
         if ((await this.run('INCREMENTAL', { signal })).kind === 'becomes-full') return;
       } catch (error) {
         if (!isOfOneCollection(error)) throw error;
@@ -148,6 +149,7 @@ export class Syncs {
     }
   }
 
+  /** Runs one sync, and reports and notes its result. */
   async run(mode: SyncMode, options: RunOptions): Promise<SyncResult | ReplacedSync> {
     const { signal } = options;
     const { tenant, settings, writer, findings } = this.#own;
@@ -187,7 +189,7 @@ export class Syncs {
     }
   }
 
-  /** A sync that knows only some of the parents could not tell which rows are missing. */
+  /** The result of a sync that cannot run yet: without all its parents, it could not tell which rows are missing. Null: it can run. */
   #withoutParents(mode: SyncMode): SyncResult | null {
     const { tenant, settings, source, writer } = this.#own;
     const { parents: parent } = source;
@@ -344,17 +346,18 @@ export class CollectionRunner {
   async once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
     const { writer, deletions } = this.#own;
     const { rowsOnHold = 0, deletions: logged } = writer.progress ?? {};
-    // A hold that has ended had put off removals that were confirmed.
-    const isPutOff = rowsOnHold > 0 && logged?.onHoldSinceMs === null;
-    // An older sync says nothing about what has been settled since.
-    const isLast = this.#lastConfirming?.stats.syncId === logged?.settledBy;
-    if (options.confirming === true && deletions.missing?.confirmAtMs == null && !isPutOff)
-      return (isLast ? this.#lastConfirming : null) ?? nothingToConfirm(writer);
+    // A hold that is over may have put off confirmed removals. A confirming sync removes these rows.
+    const arePutOff = rowsOnHold > 0 && logged?.onHoldSinceMs === null;
+    const isNeeded = deletions.missing?.confirmAtMs != null || arePutOff;
+    const last = this.#lastConfirming;
+    // If another sync has settled missing rows since, the last confirming sync says nothing about these rows.
+    const isCurrent = last !== null && last.stats.syncId === logged?.settledBy;
+    if (options.confirming === true && !isNeeded) return isCurrent ? last : nothingToConfirm(writer);
     return this.#syncs.withFollowUps(writer.committed.isMappingNew ? 'FULL' : mode, options);
   }
 }
 
-/** Another process has confirmed the removals, or no row is missing any more. */
+/** The result of a confirming sync that is not needed: another process has confirmed the removals, or no row is missing any more. */
 function nothingToConfirm({ progress }: CollectionWriter): SyncResult {
   const { syncId = '', startedAtMs = 0, rowsOnHold = 0 } = progress ?? {};
   const stats = newSyncStats({ syncId, mode: 'INCREMENTAL', startedAtMs });

@@ -44,7 +44,7 @@ export class SyncTimetable {
     const hubNowMs = nowMs + (findings.skewMs ?? 0);
     const watermarkMs = writer.progress?.watermarkMs ?? null;
     // A source that knows its changed scopes needs no recent watermark.
-    const isByTime = watermarkMs === null || source.changes === undefined;
+    const isByTime = watermarkMs === null || source.changedScopes === undefined;
     return nextSync({
       watermarkMs: isByTime ? watermarkMs : hubNowMs,
       lastFullAtMs: deletions.isForeign ? null : this.#lastFullAtMs,
@@ -76,12 +76,12 @@ export class SyncTimetable {
   /** Whether the hub supports the filter of incremental syncs; true until it refuses it. */
   get hasIncremental(): boolean {
     if (this.#isFilterRefused) return false;
-    return collectionNamed(this.#own.settings.name).keyset || this.#own.source.changes !== undefined;
+    return collectionNamed(this.#own.settings.name).keyset || this.#own.source.changedScopes !== undefined;
   }
 
   /** Whether an incremental sync has anything to read. */
   get mayBringChanges(): boolean {
-    return this.#own.source.changes?.isDue(this.#own.tenant.runtime.now()) !== false;
+    return this.#own.source.changedScopes?.isDue(this.#own.tenant.runtime.now()) !== false;
   }
 
   noteFilterRefused(): void {

@@ -79,7 +79,10 @@ export class TenantRun<T extends Tenant = Tenant> {
     return null;
   }
 
-  /** A right that Kafka refuses is often one of several that are missing. The next sessions would name them one after another. */
+  /**
+   * Returns an error that names all missing rights, if Kafka has refused one. Otherwise the next sessions would name
+   * them one after another.
+   */
   async #explained(failure: unknown): Promise<unknown> {
     if (!hasCode(failure, 'KAFKA_REFUSED')) return failure;
     try {

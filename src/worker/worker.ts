@@ -26,7 +26,10 @@ const LONG_OPENING_MS = 30_000;
 
 /** After this time, a failed tenant is tried again: what a person has corrected takes effect without a restart. */
 const RETRY_FAILED_MS = 300_000;
-/** After the session of a worker that died has ended, another worker has its tenants within this time. */
+/**
+ * How long it takes another worker to get the tenants of a worker that died, after the session of the dead worker has
+ * ended.
+ */
 const FOLLOWED_WITHIN_MS = 5_000;
 /** The pauses after another process has taken over a tenant that is assigned to this process: a command may have needed it. */
 const SUPERSEDED: Backoff = { firstMs: 5_000, longestMs: RETRY_FAILED_MS };
@@ -128,7 +131,7 @@ interface PlaceOptions {
   readonly coordination: Coordination;
   readonly factsOf: FactsOf | undefined;
   readonly onFailed: (failure: RollcallError) => void;
-  /** An error of this program. */
+  /** Called with an error that is a bug of this program. */
   readonly onError: (error: unknown) => void;
 }
 

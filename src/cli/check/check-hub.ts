@@ -20,23 +20,24 @@ import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
 /** Within this many pages, even a scan that tries each way of paging has shown a second page. */
 const MOST_PAGES = 4;
-/** A check should answer fast, with one retry to hide a short failure, and asks for every collection, even after many failures. */
+/** A check answers fast: it repeats a request once. It asks for every collection, even after many failures. */
 const QUICK = {
   retry: { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs: 5_000 },
   breaker: { failures: Number.MAX_SAFE_INTEGER },
 };
 
-interface Asked {
+/** What the check of a tenant's hub works with. `events`: what the client of the hub has reported so far. */
+interface HubCheck {
   readonly tenant: TenantConfig;
   readonly hub: TenantHub;
   readonly events: readonly HubEvent[];
   readonly signal: AbortSignal;
 }
 
-/** What `check` saw of one collection. `error`: why it could not be read. */
-interface Looked {
+/** The result for one collection. `error`: why the collection could not be read. */
+interface Checked {
   readonly finding: Finding;
-  /** Findings about settings that nothing at the hub fits. */
+  /** Findings about settings of the collection that match nothing at the hub. */
   readonly unmet?: readonly Finding[];
   readonly isEmpty?: boolean;
   readonly error?: unknown;
@@ -46,8 +47,8 @@ interface Looked {
 export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): AsyncGenerator<Finding> {
   const events: HubEvent[] = [];
   await using hub = createHub(tenant.hub, { ...QUICK, onEvent: (event) => events.push(event) });
-  const asked = { tenant, hub, events, signal };
-  const all = await Promise.all(syncedCollections(tenant).map((each) => look(asked, each)));
+  const check = { tenant, hub, events, signal };
+  const all = await Promise.all(syncedCollections(tenant).map((each) => checkCollection(check, each)));
   const failed = all.flatMap(({ error }) => error ?? []);
   const token = events.find((event) => event.type === 'token-obtained');
   if (token === undefined) {
@@ -55,9 +56,9 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
     return;
   }
   yield ok('token', `from ${tenant.hub.tokenUrl}, good for ${formatDuration(token.lifetimeMs)}`);
-  // One cause often stops all collections.
+  // If all collections fail for the same reason, one finding says it.
   if (all.length > 1 && failed.length === all.length && new Set(failed.map(codeOf)).size === 1)
-    return yield ofAll(failureOf('collections', failed[0]), failed[0]);
+    return yield forAllCollections(failureOf('collections', failed[0]), failed[0]);
   if (all.some(({ isEmpty }) => isEmpty) && all.every(({ isEmpty }) => isEmpty ?? true)) {
     const remedy =
       'If the hub has data: check the rights of this client, hub.scope, and the tenant prefix in hub.baseUrl.';
@@ -66,8 +67,8 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
   for (const { finding, unmet = [] } of all) yield* [finding, ...unmet];
 }
 
-/** If the hub refuses every collection, the cause is not a right on a single collection. */
-function ofAll(finding: Finding, error: unknown): Finding {
+/** Replaces the remedy for one collection if the hub refuses every collection. */
+function forAllCollections(finding: Finding, error: unknown): Finding {
   return codeOf(error) === 'HUB_FORBIDDEN' ? { ...finding, remedy: NO_RIGHT_REMEDY } : finding;
 }
 
@@ -78,58 +79,62 @@ function codeOf(error: unknown): string | null {
   return error instanceof RollcallError ? error.code : null;
 }
 
-async function look(asked: Asked, collection: Collection): Promise<Looked> {
+async function checkCollection(check: HubCheck, collection: Collection): Promise<Checked> {
   const { name } = collection;
-  const unmet = unmetSettingsOf(readSchemaFiles(), asked.tenant, name);
-  const looked = await lookAt(asked, collection, unmet);
-  // What these settings should keep back is published.
+  const unmet = unmetSettingsOf(readSchemaFiles(), check.tenant, name);
+  const checked = await readSome(check, collection, unmet);
+  // A mistyped field of `drop` or `pseudonymise` is a failure: the field that was meant would be published.
   const exposing = unmet.ofFields('drop', 'pseudonymise');
   const [first, ...others] = unmet.sentences.map((sentence) =>
     (exposing.includes(sentence) ? failure : warning)(name, sentence, UNMET_REMEDY),
   );
-  // An afterschool that the hub does not know says nothing of hub.baseUrl.
-  if (first !== undefined && codeOf(looked.error) === 'HUB_NOT_OFFERED')
-    return { ...looked, finding: first, unmet: others };
-  return { ...looked, unmet: first === undefined ? [] : [first, ...others] };
+  // If the hub does not know an afterschool, the remedy for `HUB_NOT_OFFERED` would suspect hub.baseUrl. So it is left
+  // out.
+  if (first !== undefined && codeOf(checked.error) === 'HUB_NOT_OFFERED')
+    return { ...checked, finding: first, unmet: others };
+  return { ...checked, unmet: first === undefined ? [] : [first, ...others] };
 }
 
-async function lookAt(asked: Asked, collection: Collection, unmet: UnmetSettings): Promise<Looked> {
-  const { tenant } = asked;
+/** Reads a little of a collection. */
+async function readSome(check: HubCheck, collection: Collection, unmet: UnmetSettings): Promise<Checked> {
+  const { tenant } = check;
   const { name, path } = collection;
   try {
     if (name === 'schedules') {
       const { students } = tenant.schedules;
-      const student = typeof students === 'string' ? await firstId(asked, 'students') : students[0];
+      const student = typeof students === 'string' ? await firstId(check, 'students') : students[0];
       if (student === undefined) return { finding: untested(name) };
-      return { finding: await lessonsFinding(asked, student, unmet) };
+      return { finding: await lessonsFinding(check, student, unmet) };
     }
-    const isNested = path.includes('{id}');
-    const parent =
+    if (!path.includes('{id}')) return await rowsFinding(check, { collection }, unmet);
+    const parentId =
       name === 'afterschool-users'
-        ? knownAfterschool(asked, collection, unmet)
-        : isNested && firstId(asked, 'classes');
-    const parentId = (await parent) || undefined;
-    return isNested && parentId === undefined
+        ? await knownAfterschool(check, collection, unmet)
+        : await firstId(check, 'classes');
+    return parentId === undefined
       ? { finding: untested(name) }
-      : await rowsFinding(asked, { collection, parentId }, unmet);
+      : await rowsFinding(check, { collection, parentId }, unmet);
   } catch (error) {
     const found = failureOf(name, error);
-    // A collection that the hub does not offer does not keep the others from being mirrored.
+    // This is only a warning: the other collections are mirrored anyway.
     return { finding: codeOf(error) === 'HUB_NOT_OFFERED' ? { ...found, level: 'warning' } : found, error };
   }
 }
 
-/** More requests than that would be a load test. */
+/** Asking for more afterschools would be a load test of the hub. */
 const MOST_AFTERSCHOOLS = 200;
 
-/** Asks for each afterschool, since the hub lists them nowhere. Returns the first one that it knows; throws if it knows none. */
+/**
+ * Asks for the people of each configured afterschool, because the hub has no list of afterschools. Returns the first
+ * one that the hub knows; throws if it knows none.
+ */
 async function knownAfterschool(
-  asked: Asked,
+  check: HubCheck,
   collection: Collection,
   unmet: UnmetSettings,
 ): Promise<string | undefined> {
-  const ids = asked.tenant.afterschools.slice(0, MOST_AFTERSCHOOLS);
-  const reads = ids.map((parentId) => beginOf(asked, { collection, parentId }, () => true));
+  const ids = check.tenant.afterschools.slice(0, MOST_AFTERSCHOOLS);
+  const reads = ids.map((parentId) => firstPages(check, { collection, parentId }, () => true));
   const answers = await Promise.allSettled(reads);
   const failed = answers.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
   for (const [at, { status }] of answers.entries()) unmet.noteParent(ids[at] ?? '', status === 'fulfilled');
@@ -146,16 +151,19 @@ function untested(name: CollectionName): Finding {
   );
 }
 
-type Of = Pick<ReadOptions, 'collection' | 'parentId'>;
+type List = Pick<ReadOptions, 'collection' | 'parentId'>;
 
-/** Reads as a sync does, until enough pages came. `end`: null if the scan has not ended by then. */
-async function beginOf(
-  { hub, signal }: Asked,
-  of: Of,
+/**
+ * Reads the first pages of a list as a sync does, until there are enough. `end`: null if the scan has not ended by
+ * then.
+ */
+async function firstPages(
+  { hub, signal }: HubCheck,
+  list: List,
   isEnough: (pages: number) => boolean,
   modifiedAfterMs?: number,
 ): Promise<{ readonly pages: readonly HubPage[]; readonly end: ScanEnd | null }> {
-  const scan = hub.readPages({ ...of, modifiedAfterMs, readVersion: () => 0, signal });
+  const scan = hub.readPages({ ...list, modifiedAfterMs, readVersion: () => 0, signal });
   const pages: HubPage[] = [];
   for (;;) {
     const { done, value } = await scan.next();
@@ -167,17 +175,18 @@ async function beginOf(
   }
 }
 
-async function firstId(asked: Asked, name: CollectionName): Promise<string | undefined> {
-  const { pages } = await beginOf(asked, { collection: collectionNamed(name) }, () => true);
+async function firstId(check: HubCheck, name: CollectionName): Promise<string | undefined> {
+  const { pages } = await firstPages(check, { collection: collectionNamed(name) }, () => true);
   return pages.flatMap(({ rows }) => rows.flatMap((row) => readableId(row) ?? [])).at(0);
 }
 
-/** Reads until the hub shows how it pages. */
-async function rowsFinding(asked: Asked, of: Of, unmet: UnmetSettings): Promise<Looked> {
-  const { name } = of.collection;
+/** Checks a list of rows: reads until the hub has shown how it pages, and checks the filter by time. */
+async function rowsFinding(check: HubCheck, list: List, unmet: UnmetSettings): Promise<Checked> {
+  const { name } = list.collection;
   const decided = () =>
-    asked.events.find((event) => event.type === 'paging-decided' && event.collection === name);
-  const { pages, end } = await beginOf(asked, of, (count) => count === MOST_PAGES || decided() !== undefined);
+    check.events.find((event) => event.type === 'paging-decided' && event.collection === name);
+  const isEnough = (count: number): boolean => count === MOST_PAGES || decided() !== undefined;
+  const { pages, end } = await firstPages(check, list, isEnough);
   const rows = pages.flatMap((page) => page.rows);
   for (const row of rows) unmet.noteRow(row);
   const rowsWithoutId = rows.filter((row) => readableId(row) === null).length;
@@ -189,7 +198,7 @@ async function rowsFinding(asked: Asked, of: Of, unmet: UnmetSettings): Promise<
   }
   if (verdict !== null && verdict.kind !== 'complete')
     return { finding: failure(name, verdict.why, INCONCLUSIVE_REMEDY) };
-  if (await missesByDate(asked, of, pages[0]?.rows ?? []))
+  if (await missesByDate(check, list, pages[0]?.rows ?? []))
     return { finding: warning(name, MISSED_BY_DATE, FILTER_REMEDY) };
   const total = pages[0]?.total ?? 0;
   const count = end !== null ? countOf(distinctRows, 'row') : total > 0 ? countOf(total, 'row') : 'rows';
@@ -209,15 +218,15 @@ const FILTER_REMEDY =
 const JUST_BEFORE_MS = 1_000;
 
 /** Whether an incremental sync would miss the row that was modified last; false, too, if this cannot be known. */
-async function missesByDate(asked: Asked, of: Of, rows: readonly unknown[]): Promise<boolean> {
+async function missesByDate(check: HubCheck, list: List, rows: readonly unknown[]): Promise<boolean> {
   const stamped = rows.flatMap((row) => {
     const [id, ms] = [readableId(row), modifiedTimeOf(row)];
     return id === null || ms === null ? [] : [{ id, ms }];
   });
   const [latest] = stamped.toSorted((a, b) => b.ms - a.ms);
-  if (!of.collection.keyset || latest === undefined) return false;
+  if (!list.collection.keyset || latest === undefined) return false;
   try {
-    const { pages, end } = await beginOf(asked, of, (count) => count === 2, latest.ms - JUST_BEFORE_MS);
+    const { pages, end } = await firstPages(check, list, (count) => count === 2, latest.ms - JUST_BEFORE_MS);
     return end !== null && !pages.some((page) => page.rows.some((row) => readableId(row) === latest.id));
   } catch (error) {
     if (concernsOneRequest(error)) return false;
@@ -235,7 +244,7 @@ const PARTS = ['end', 'class', 'id', 'title', 'teachers', 'rooms', 'cancelled'] 
  * configured start.
  */
 async function lessonsFinding(
-  { hub, tenant, signal }: Asked,
+  { hub, tenant, signal }: HubCheck,
   student: string,
   unmet: UnmetSettings,
 ): Promise<Finding> {

@@ -21,7 +21,7 @@ interface TopicLine extends Pick<Found, 'records' | 'firstMs' | 'lastMs'> {
   readonly topic: string;
   /** Keys whose last record contains the id. */
   readonly held: number;
-  /** They are records of decisions, which Rollcall never removes. */
+  /** Whether these are records of decisions, which Rollcall never removes. */
   readonly isKept: boolean;
   readonly valuesGoneMs: number;
   readonly keysGoneMs: number | null;

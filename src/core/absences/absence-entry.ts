@@ -1,9 +1,9 @@
 /**
- * An absence is a list of version ids of one student, oldest first. A link says "a stands directly before b". A link
- * is followed only if every list is then still a list; see version-lists.ts.
+ * An absence is a list of version ids of one student, oldest first. A link says that one version comes directly before
+ * another. Which links are followed: see version-lists.ts.
  */
 
-/** A version as the hub has it. */
+/** What the hub's record of a version says. */
 export interface VersionRow {
   readonly id: string;
   readonly replaces: string | null;
@@ -25,23 +25,23 @@ export interface Member {
   readonly id: string;
   readonly state: MemberState;
   readonly isDeleted: boolean;
-  /** A version of another absence replaces it. */
+  /** A version of another absence replaces this one, by a link that was refused. */
   readonly isContinued: boolean;
-  /** True if a link that the record names was not followed, or a link that names this awaited id. */
+  /** Whether a link of this version's record was refused, or, if this version is awaited, a link that names it. */
   readonly hasRefusedLink: boolean;
-  /** True if the record names a successor: according to the spec, it is not current then. */
+  /** Whether the record names a successor: according to the spec, the version is then not current. */
   readonly namesSuccessor: boolean;
 }
 
 /** The last event of an absence. */
 export interface Published {
-  /** 0: forgotten. */
+  /** The number of the event; 0: the absence is forgotten. */
   readonly step: number;
   readonly versionId: string;
   readonly isDeleted: boolean;
 }
 
-/** The state of an absence; its key is the absence id. */
+/** What the index keeps of an absence, under the absence id. */
 export interface AbsenceEntry {
   readonly student: number | null;
   readonly members: readonly Member[];
@@ -62,7 +62,9 @@ export interface AbsenceStep {
   readonly mergedInto: string | null;
 }
 
-/** Whether the hub's records of the absence do not fit each other: a link was not followed, or a record names another student. */
+/**
+ * Whether the hub's records of an absence contradict each other: a link was refused, or a record names another student.
+ */
 export function isContradictory({ members }: Pick<AbsenceEntry, 'members'>): boolean {
   return members.some(({ hasRefusedLink, state }) => hasRefusedLink || state === 'foreign');
 }
@@ -73,7 +75,10 @@ export function forgotten(entry: AbsenceEntry): AbsenceEntry {
   return published === null ? entry : { ...entry, published: { ...published, step: 0 } };
 }
 
-/** Whether `absences` shows it. A deleted version is hidden at once. A version that left the hub is hidden only at the end of a sync. */
+/**
+ * Whether `absences` shows an absence. A deleted version is hidden at once, a version that left the hub at the end of a
+ * sync.
+ */
 export function isShown({ published, members }: AbsenceEntry): boolean {
   if (published === null || published.step === 0 || published.isDeleted) return false;
   return members.find(({ id }) => id === published.versionId)?.isDeleted !== true;

@@ -3,8 +3,8 @@ import { mayBeOne, type Version, type VersionList, type VersionLists } from './v
 
 export interface EventsInput {
   /**
-   * `page`: an absence is published up to its first awaited id, and no deletion beyond this id. `final`: the end of a
-   * sync. The hub has been asked for the awaited ids, and they are ignored now.
+   * `page`, in the middle of a sync: the versions before the first awaited id are published, and everything after it
+   * waits. `final`, at the end of a sync: the hub has been asked for the awaited ids, which are ignored now.
    */
   readonly mode: 'page' | 'final';
   /** Ids of the rows of this derivation. */
@@ -13,19 +13,19 @@ export interface EventsInput {
   readonly lacking: ReadonlySet<string>;
 }
 
-/** What an absence's list says before its events. */
+/** What the list of an absence says about the events to come. */
 interface Plan {
   readonly list: VersionList;
   readonly before: Published | null;
   /** The version published last. */
   readonly last: Version | null;
-  /** The version that decides whether one is current. */
+  /** The version that decides whether the absence is current or over. */
   readonly tail: Version | null;
-  /** No version is current: the absence is DELETED, or is to be. */
+  /** Whether no version is current: the absence is DELETED already, or an event says so now. */
   readonly isOver: boolean;
-  /** It is over, and `absence-changes` has a null for it: nothing of it is published. */
+  /** Whether the absence is over, and its key in `absence-changes` is null already: then nothing is published. */
   readonly staysForgotten: boolean;
-  /** Something is still unknown: the absence stays open, and its end waits. */
+  /** Whether something is still unknown: then the absence stays open, and its deletion waits. */
   isBlocked: boolean;
 }
 
@@ -40,7 +40,10 @@ export class AbsenceEvents {
   readonly steps: AbsenceStep[] = [];
   readonly shown = new Map<string, string | null>();
   readonly ended: string[] = [];
-  /** Those of {@link stillWaiting} whose records are of this derivation, and must be kept for the later one. */
+  /**
+   * The versions of {@link stillWaiting} whose records came with this derivation. A later derivation needs these
+   * records.
+   */
   readonly waiting: string[] = [];
   /** Versions of open absences whose records a later derivation may publish. */
   readonly stillWaiting = new Set<string>();
@@ -52,7 +55,7 @@ export class AbsenceEvents {
     this.#lists = lists;
   }
 
-  /** Publishes all new versions before any deletion: an absence that is continued by another absence waits for the id of that absence. */
+  /** Publishes all new versions before any deletion, because the event MERGED names the id of another absence. */
   settle(): void {
     const plans = [...this.#lists.touched].map((list) => this.#publishNew(list));
     for (const plan of plans) this.#finish(plan);
@@ -76,7 +79,7 @@ export class AbsenceEvents {
     const tail = members.findLast(isEnd) ?? null;
     const isOver = tail === null || tail.isDeleted || tail.isContinued || (isLost && tail.namesSuccessor);
     const staysForgotten = isOver && before?.step === 0;
-    // The end of the sync would publish nothing.
+    // The absence is DELETED, and its last version is at the hub: even the end of the sync would publish nothing.
     const staysDeleted = isOver && before?.isDeleted === true && tail?.state === 'present';
     const isBlocked = isLacking || isAwaiting || (isLost && !staysDeleted && mode === 'page');
     if (!isLacking && !staysForgotten) for (const { id } of fresh) this.#emit(list, id, 'HUB');
@@ -128,7 +131,7 @@ export class AbsenceEvents {
     const current = this.#lists.versions.get(published.versionId);
     const isDeleted = published.isDeleted || current?.isDeleted === true;
     if (isDeleted) this.shown.set(list.key, null);
-    // A version that has left the hub stays until the end of the sync.
+    // A version that has left the hub is shown until the end of the sync.
     else if (current?.state === 'present') this.shown.set(list.key, current.id);
   }
 
@@ -184,7 +187,10 @@ function operationAfter(published: Published | null): AbsenceStep['operation'] {
   return published.isDeleted ? 'RESTORED' : 'REPLACED';
 }
 
-/** If a version left the hub before its event, there is no record of it any more that a deletion could show. */
+/**
+ * The version that a deletion shows. If the tail has left the hub, there is no record of it any more: then the version
+ * published last.
+ */
 function lastAtHub(tail: Version | null, published: Published): string {
   return tail?.state === 'present' ? tail.id : published.versionId;
 }

@@ -69,8 +69,8 @@ export function deriveAbsences(input: DeriveInput): DerivedAbsences {
   const { steps, shown, ended, waiting, stillWaiting } = events;
   const published: string[] = [];
   for (const [key, { isOpen, members }] of input.entries) {
-    const isSettled = loaded.get(key);
-    if (!isOpen || isSettled === undefined || isUnsettled(lists, isSettled)) continue;
+    const list = loaded.get(key);
+    if (!isOpen || list === undefined || isUnsettled(lists, list)) continue;
     for (const { id, state } of members) if (state === 'present' && !stillWaiting.has(id)) published.push(id);
   }
   const { rejected } = lists;
@@ -89,14 +89,14 @@ function changesOf(
   const pointers = new Map<string, string | null>();
   const kept = new Set([...lists.all].filter((list) => isUnsettled(lists, list) && !lists.marked.has(list)));
   const unchanged = new Set([...kept].map(({ key }) => key));
-  const had = new Map<string, string>();
+  const keysBefore = new Map<string, string>();
   for (const [key, { members }] of before) {
     if (unchanged.has(key)) continue;
     entries.set(key, null);
     for (const { id } of members) {
       if (id === key) continue;
       pointers.set(id, null);
-      had.set(id, key);
+      keysBefore.set(id, key);
     }
   }
   for (const list of lists.all) {
@@ -105,7 +105,7 @@ function changesOf(
     const members = bounded(list);
     for (const { id } of members) {
       if (id === key) continue;
-      if (had.get(id) === key) pointers.delete(id);
+      if (keysBefore.get(id) === key) pointers.delete(id);
       else pointers.set(id, key);
     }
     entries.set(key, { student, members, published, isOpen, continuedBy });

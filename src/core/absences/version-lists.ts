@@ -2,12 +2,12 @@ import type { AbsenceEntry, Member, VersionRow } from './absence-entry.ts';
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** A member of a list during a derivation. */
+/** A version during a derivation: a member of a list. */
 export interface Version extends Writable<Member> {
   list: VersionList;
 }
 
-/** An absence during a derivation. */
+/** An absence during a derivation: a list of versions. */
 export interface VersionList extends Writable<Omit<AbsenceEntry, 'members'>> {
   key: string;
   /** Oldest first. */
@@ -19,22 +19,22 @@ const NEW = { isDeleted: false, isContinued: false, hasRefusedLink: false, names
 /**
  * The lists of a derivation: places versions, and follows their links.
  *
- * A link `a` → `b` is followed if `a` is the last version of its list, `b` is the first version of its list, both
- * lists are of one student, and not both are published: then the two lists become one. Every other link is counted,
- * and not followed: a link to itself, a fork, a join, a loop, a link to another student. A version never leaves its
- * list because links have changed.
+ * A link says that one version comes directly before another one. It is followed if the earlier version is the last of
+ * its list, the later version is the first of its list, both lists are of one student, and not both are published. Then
+ * the two lists become one. Every other link is refused, and counted: a link of a version to itself, a fork, a join, a
+ * loop, a link to another student. A version never leaves its list because links have changed.
  */
 export class VersionLists {
   readonly versions = new Map<string, Version>();
   readonly all = new Set<VersionList>();
-  /** Lists whose versions changed, or that wait for the end of a sync: their events are to be found. */
+  /** Lists that may have new events, because their versions changed, or because they waited for the end of the sync. */
   readonly touched = new Set<VersionList>();
-  /** Lists in which only a link was refused: their entries change, and they have no new event. */
+  /** Lists in which a link was refused: their entries change, although they may have no new event. */
   readonly marked = new Set<VersionList>();
-  /** Versions that have another student than their list. */
+  /** Versions that the hub has given to another student than that of their list. */
   readonly rejected: string[] = [];
-  /** Links to awaited versions that turned out to be another student's. `by` names the record with the link. */
-  readonly #links: { by: string; before: string; after: string }[] = [];
+  /** Links to awaited versions that turned out to be another student's. `by`: the version whose record has the link. */
+  readonly #linksToOthers: { by: string; before: string; after: string }[] = [];
 
   load(key: string, { members, ...entry }: AbsenceEntry): void {
     const list: VersionList = { key, ...entry, members: [] };
@@ -42,11 +42,14 @@ export class VersionLists {
     this.all.add(list);
   }
 
-  /** Places all versions before it follows any link: otherwise the joins would depend on the order of the rows. */
+  /**
+   * Adds versions. All are placed before any link is followed, so that the lists do not depend on the order of the
+   * rows.
+   */
   take(rows: readonly VersionRow[]): void {
     const placed = rows.filter((row) => this.#place(row));
     for (const row of placed) this.#follow(row);
-    for (const { by, before, after } of this.#links) {
+    for (const { by, before, after } of this.#linksToOthers) {
       const version = this.versions.get(by);
       if (version !== undefined && !this.#link(before, after)) version.hasRefusedLink = true;
     }
@@ -75,7 +78,7 @@ export class VersionLists {
     return version;
   }
 
-  /** Whether the version is now a member of an absence of its student. */
+  /** Places a version in its list, or in a new list. Returns false if the version had another student before. */
   #place(row: VersionRow): boolean {
     let version = this.versions.get(row.id);
     if (version !== undefined && !mayBeOne(version.list.student, row.student)) {
@@ -98,60 +101,68 @@ export class VersionLists {
     return true;
   }
 
-  /** An awaited version turned out to be another student's. The records of its neighbours had named it. */
+  /**
+   * Takes out an awaited version that turned out to be another student's. Its neighbours had named it in their links.
+   */
   #takeOut(version: Version): void {
     const { id, list } = version;
     const position = list.members.indexOf(version);
     const [before, after] = [list.members[position - 1], list.members[position + 1]];
     list.members.splice(position, 1);
     this.versions.delete(id);
-    if (before !== undefined) this.#links.push({ by: before.id, before: before.id, after: id });
-    if (after !== undefined) this.#links.push({ by: after.id, before: id, after: after.id });
+    if (before !== undefined) this.#linksToOthers.push({ by: before.id, before: before.id, after: id });
+    if (after !== undefined) this.#linksToOthers.push({ by: after.id, before: id, after: after.id });
   }
 
+  /** Follows the links of a version. */
   #follow({ id, replaces, replacedBy }: VersionRow): void {
     const version = this.versions.get(id);
-    // Another row of the batch may have had another student.
+    // The version may have been rejected since, because a later row of the batch has it with another student.
     if (version?.state !== 'present') return;
     if (replaces !== null && !this.#link(replaces, id)) version.hasRefusedLink = true;
     if (replacedBy !== null && !this.#link(id, replacedBy)) version.hasRefusedLink = true;
   }
 
-  /** Whether `a` stands directly before `b` now. One of the two is a version. If the place of the other id is free, this id is awaited. */
-  #link(a: string, b: string): boolean {
-    if (a === b) return false;
-    const before = this.versions.get(a);
-    const after = this.versions.get(b);
-    if (before === undefined) return after !== undefined && this.#await(a, after, 'before');
-    if (after === undefined) return this.#await(b, before, 'after');
-    const [one, two] = [before.list, after.list];
-    if (one.members[one.members.indexOf(before) + 1] === after) return true;
-    if (one !== two && isLast(before) && isFirst(after) && mayBeOne(one.student, two.student)) {
-      const isNew = one.published === null || two.published === null;
-      if (isNew && !isPlaceholder(before) && !isPlaceholder(after)) {
-        this.#join(one, two);
-        return true;
-      }
+  /**
+   * Follows a link. If only one of the two ids is known, the other one becomes an awaited version, provided that its
+   * place is free. Returns whether the one stands directly before the other now.
+   */
+  #link(beforeId: string, afterId: string): boolean {
+    if (beforeId === afterId) return false;
+    const before = this.versions.get(beforeId);
+    const after = this.versions.get(afterId);
+    if (before === undefined) return after !== undefined && this.#await(beforeId, after, 'before');
+    if (after === undefined) return this.#await(afterId, before, 'after');
+    const { members } = before.list;
+    if (members[members.indexOf(before) + 1] === after) return true;
+    if (mayJoin(before, after)) {
+      this.#join(before.list, after.list);
+      return true;
     }
-    this.#refuse(before, after);
+    this.#noteContinued(before, after);
+    for (const version of [before, after]) this.#notePlaceholder(version);
     return false;
   }
 
-  #refuse(before: Version, after: Version): void {
-    const [one, two] = [before.list, after.list];
-    const isReplaced = isLast(before) && before.state === 'present' && after.state === 'present';
-    if (one !== two && isReplaced) {
-      before.isContinued = true;
-      // The records of one child must not reveal the records of another.
-      one.continuedBy = mayBeOne(one.student, two.student) ? after.id : null;
-      this.touched.add(one);
-    }
-    // If more versions refer to an id than can be next to it in a list, nothing is joined there.
-    for (const version of [before, after]) {
-      if (version.state !== 'awaited') continue;
-      version.hasRefusedLink = true;
-      this.marked.add(version.list);
-    }
+  /**
+   * The link between two absences was refused: the earlier absence ends, if its last version names a successor in the
+   * other.
+   */
+  #noteContinued(before: Version, after: Version): void {
+    const { list } = before;
+    const areThere = before.state === 'present' && after.state === 'present';
+    if (list === after.list || !isLast(before) || !areThere) return;
+    before.isContinued = true;
+    // The records of one child must not reveal the records of another.
+    list.continuedBy = mayBeOne(list.student, after.list.student) ? after.id : null;
+    this.touched.add(list);
+  }
+
+  /** A refused link names an awaited id: from now on this is a placeholder id, at which no lists are joined. */
+  #notePlaceholder(version: Version): void {
+    if (version.state !== 'awaited') return;
+    version.hasRefusedLink = true;
+    this.marked.add(version.list);
   }
 
   #await(id: string, beside: Version, side: 'before' | 'after'): boolean {
@@ -161,12 +172,13 @@ export class VersionLists {
     return true;
   }
 
-  #join(one: VersionList, two: VersionList): void {
-    const isOneLonger = one.members.length >= two.members.length;
-    const keepsOne = one.published !== null || (two.published === null && isOneLonger);
-    const [kept, lost] = keepsOne ? [one, two] : [two, one];
+  /** Makes one list of two: the published one, or else the longer one, takes up the other. */
+  #join(earlier: VersionList, later: VersionList): void {
+    const isEarlierLonger = earlier.members.length >= later.members.length;
+    const keepsEarlier = earlier.published !== null || (later.published === null && isEarlierLonger);
+    const [kept, lost] = keepsEarlier ? [earlier, later] : [later, earlier];
     for (const version of lost.members) version.list = kept;
-    kept.members = one.members.concat(two.members);
+    kept.members = earlier.members.concat(later.members);
     kept.student ??= lost.student;
     kept.continuedBy ??= lost.continuedBy;
     this.all.delete(lost);
@@ -184,11 +196,20 @@ function isLast(version: Version): boolean {
   return version.list.members.at(-1) === version;
 }
 
+/** Whether a link from one version to the other makes one list of their two lists. */
+function mayJoin(before: Version, after: Version): boolean {
+  const [earlier, later] = [before.list, after.list];
+  const isNew = earlier.published === null || later.published === null;
+  const areEnds = earlier !== later && isLast(before) && isFirst(after);
+  const isOneStudent = mayBeOne(earlier.student, later.student);
+  return areEnds && isOneStudent && isNew && !isPlaceholder(before) && !isPlaceholder(after);
+}
+
 function isPlaceholder({ state, hasRefusedLink }: Version): boolean {
   return state === 'awaited' && hasRefusedLink;
 }
 
-/** A record without a student fits any. */
+/** Whether two records may be of one student: a record that names no student may be of any. */
 export function mayBeOne(one: number | null, other: number | null): boolean {
   return one === null || other === null || one === other;
 }

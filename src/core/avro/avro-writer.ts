@@ -16,7 +16,7 @@ type Names = ReadonlySet<string>;
 interface WriterOptions {
   /** Fields of the record that are written as null. */
   readonly without: Names;
-  /** The same, for all records inside it. */
+  /** Fields of all records inside that record that are written as null. */
   readonly withoutWithin: Names;
   /** Names of arrays whose elements are written in the order of their bytes. */
   readonly sets: Names;

@@ -1,7 +1,7 @@
 import { outOf } from '../words.ts';
 import { whyHold, type GuardLimits } from './guard.ts';
 
-/** How often in a row complete full syncs have missed a row, and since when (ms since the epoch). */
+/** How often in a row full syncs have missed a row, and when the first of them missed it (ms since the epoch). */
 export interface Miss {
   readonly sinceMs: number;
   readonly times: number;
@@ -15,11 +15,14 @@ export type MissingKeys = ReadonlyMap<string, Miss>;
 /** What full syncs of a collection have missed. Redis holds it; losing it delays removals and never causes one. */
 export interface Missing {
   /**
-   * The sync that last settled the missing rows, or the transaction with which rows left them. If the log names another
-   * id, what is remembered here is void.
+   * The id of this list: the sync that last settled the missing rows, or the transaction before which rows were taken
+   * off the list. If the log names another id, the list is void.
    */
   readonly syncId: string;
-  /** The id that was valid before that transaction. If the transaction was not committed, the log still names this id. */
+  /**
+   * The id that the list had before that transaction. If the transaction was not committed, the log still names this
+   * id.
+   */
   readonly before?: string | undefined;
   /** When the confirming sync that is needed is due, ms since the epoch; null: none is needed. */
   readonly confirmAtMs: number | null;
@@ -28,7 +31,7 @@ export interface Missing {
   readonly keys: MissingKeys;
 }
 
-/** What is remembered, if the log names it; else it is void. */
+/** The remembered list if the log names it; null if it is void. */
 export function ofLog(remembered: Missing | null, settledBy: string | null): Missing | null {
   const isOf = settledBy !== null && [remembered?.syncId, remembered?.before].includes(settledBy);
   return remembered !== null && isOf ? { ...remembered, syncId: settledBy } : null;
@@ -37,10 +40,13 @@ export function ofLog(remembered: Missing | null, settledBy: string | null): Mis
 /** A full sync as far as missing rows are concerned. */
 export interface FullSync {
   readonly atMs: number;
-  /** Whether the sync counts for a key: its scope is complete, or does not exist any more. Else the key stays as it was. */
+  /**
+   * Whether the sync counts for a key, because the scope of the key is complete, or does not exist any more. A key for
+   * which the sync does not count stays as it was.
+   */
   readonly counts: (key: string) => boolean;
   readonly missed: readonly string[];
-  /** Rows that the sync missed beyond those that a list can hold. */
+  /** How many more rows the sync missed than a list can hold. */
   readonly unlisted: number;
   readonly missesNeeded: (key: string) => number;
   /** Another collection is on hold: the tenant removes nothing. */
@@ -56,9 +62,9 @@ export interface FullSync {
 export interface MissingFacts extends FullSync {
   /** Keys that waited, without those that the sync has seen, or that another sync has seen meanwhile. */
   readonly before: MissingKeys;
-  /** When the hold that stands began, ms since the epoch; null: none stands. */
+  /** When the hold of this collection began, ms since the epoch; null: the collection is not on hold. */
   readonly onHoldSinceMs: number | null;
-  /** The hold stands, and what was missing at its begin is not known any more. */
+  /** The collection is on hold, and the list of its missing rows is lost. */
   readonly isListLost: boolean;
   readonly removedToday: number;
 }
@@ -75,9 +81,12 @@ export interface MissingOutcome {
   readonly isFree: boolean;
   readonly onHoldSinceMs: number | null;
   readonly holdBegins: boolean;
-  /** In numbers of this sync; null: the collection is not on hold. */
+  /** The reason, with the numbers of this sync; null: the collection is not on hold. */
   readonly whyOnHold: string | null;
-  /** How many rows are on hold: all missing ones of a collection on hold, else those that only another's hold keeps. */
+  /**
+   * How many rows are on hold. If this collection is on hold, these are all missing rows. Otherwise they are the
+   * confirmed rows, if the hold of another collection keeps them.
+   */
   readonly rowsOnHold: number;
   readonly removedToday: number;
 }
@@ -85,52 +94,47 @@ export interface MissingOutcome {
 /** Remove, wait or hold: the only place where a missing row becomes a removal (invariant 3). */
 export function decideMissing(facts: MissingFacts): MissingOutcome {
   const { missed, missesNeeded, approvedKeys, removedToday, isOtherOnHold } = facts;
-  const counted = countMisses(facts);
-  const gone = approvedKeys === null ? [] : missed.filter((key) => approvedKeys.has(key));
-  for (const key of gone) counted.delete(key);
-  const known = facts.known - gone.length;
-  const missing = counted.size + facts.unlisted;
-  const stands = holdStands(facts, counted);
-  const beyond =
+  const waiting = countMisses(facts);
+  const approved = approvedKeys === null ? [] : missed.filter((key) => approvedKeys.has(key));
+  for (const key of approved) waiting.delete(key);
+  const known = facts.known - approved.length;
+  const missing = waiting.size + facts.unlisted;
+  const tooMany =
     facts.unlisted > 0
       ? `${missing} rows are missing, more than a list can hold`
       : whyHold({ missing, removedToday, known }, facts.limits);
-  const holdBegins = !stands && beyond !== null;
-  const onHoldSinceMs = stands
-    ? standsSince(facts, counted)
-    : holdBegins
-      ? latest(counted, facts.atMs)
-      : null;
-  const due = [...counted].flatMap(([key, { times }]) =>
+  const goesOn = holdGoesOn(facts, waiting);
+  const holdBegins = !goesOn && tooMany !== null;
+  const onHoldSinceMs = goesOn || holdBegins ? holdStart(facts, waiting, goesOn) : null;
+  const confirmed = [...waiting].flatMap(([key, { times }]) =>
     facts.counts(key) && times >= missesNeeded(key) ? [key] : [],
   );
   const isFree = onHoldSinceMs === null && !isOtherOnHold;
-  const removed = isFree ? due : [];
-  for (const key of removed) counted.delete(key);
-  const waitsForDecision = onHoldSinceMs !== null ? missing : isOtherOnHold ? due.length : 0;
+  const removed = isFree ? confirmed : [];
+  for (const key of removed) waiting.delete(key);
+  const heldByOther = isOtherOnHold ? confirmed.length : 0;
   return {
-    remove: [...gone, ...removed],
-    approvedGone: gone.length,
-    wait: counted,
-    unconfirmed: [...counted].filter(([key, { times }]) => times < missesNeeded(key)).length,
+    remove: [...approved, ...removed],
+    approvedGone: approved.length,
+    wait: waiting,
+    unconfirmed: [...waiting].filter(([key, { times }]) => times < missesNeeded(key)).length,
     isFree,
     onHoldSinceMs,
     holdBegins,
-    whyOnHold: onHoldSinceMs === null ? null : (beyond ?? `${outOf(missing, known)} rows are still missing`),
-    rowsOnHold: waitsForDecision,
+    whyOnHold: onHoldSinceMs === null ? null : (tooMany ?? `${outOf(missing, known)} rows are still missing`),
+    rowsOnHold: onHoldSinceMs === null ? heldByOther : missing,
     removedToday: removedToday + removed.length,
   };
 }
 
 /**
- * The waiting keys, with the misses of this sync. If the sync does not count for the scope of a key, the key stays as
- * it was.
+ * The keys that wait after this sync, each with its misses. A key for which the sync does not count stays as it was.
  */
 function countMisses(facts: MissingFacts): Map<string, Miss> {
   const { before, missed, counts, atMs, isListLost, onHoldSinceMs } = facts;
   const counted = new Map<string, Miss>();
   for (const [key, miss] of before) if (!counts(key)) counted.set(key, miss);
-  // The rows that the first complete full sync misses take the place of the lost list.
+  // If the list is lost, the rows that this sync misses take its place, as if they were missing since the hold began.
   const sinceMs = isListLost && onHoldSinceMs !== null ? onHoldSinceMs : atMs;
   for (const key of missed) {
     const earlier = before.get(key);
@@ -140,10 +144,10 @@ function countMisses(facts: MissingFacts): Map<string, Miss> {
 }
 
 /**
- * A hold stands while a row is missing that was missing at its begin. After an approval it stands for every listed row that was not
- * approved: who approves a part has seen the others, and left them.
+ * Whether a hold goes on: until all rows that were missing when it began are back or removed. A person who approves a
+ * part of the list leaves the rest on hold. So after an approval, the hold goes on for every other row of the list.
  */
-function holdStands(facts: MissingFacts, missing: MissingKeys): boolean {
+function holdGoesOn(facts: MissingFacts, missing: MissingKeys): boolean {
   const { onHoldSinceMs, isListLost, approvedKeys } = facts;
   if (onHoldSinceMs === null) return false;
   if (isListLost) return missing.size > 0;
@@ -151,18 +155,18 @@ function holdStands(facts: MissingFacts, missing: MissingKeys): boolean {
   return [...missing.values()].some(({ sinceMs }) => sinceMs <= onHoldSinceMs);
 }
 
-/** Rows of the list that a person has approved in part, without the approved ones. */
+/** The rows that were on the list when a person approved other rows of the list. */
 function unapproved({ before, approvedKeys }: MissingFacts, missing: MissingKeys): MissingKeys {
   return new Map([...missing].filter(([key]) => before.has(key) && approvedKeys?.has(key) === false));
 }
 
-/** From then on, rows that go missing do not prolong the hold. */
-function standsSince(facts: MissingFacts, missing: MissingKeys): number | null {
-  const { onHoldSinceMs } = facts;
-  return onHoldSinceMs === null ? null : latest(unapproved(facts, missing), onHoldSinceMs);
-}
-
-/** When the newest row was first missed: by a process whose clock may have been ahead. */
-function latest(missing: MissingKeys, atMs: number): number {
-  return [...missing.values()].reduce((newest, { sinceMs }) => Math.max(newest, sinceMs), atMs);
+/**
+ * The start of a hold. Only rows that were first missed by then prolong the hold. So it is moved behind the first miss
+ * of each row that must prolong the hold: of each missing row if the hold is new (the clock of an earlier process may
+ * have been ahead), and of each row that was left when others were approved.
+ */
+function holdStart(facts: MissingFacts, missing: MissingKeys, goesOn: boolean): number {
+  const rows = goesOn ? unapproved(facts, missing) : missing;
+  const startMs = (goesOn ? facts.onHoldSinceMs : null) ?? facts.atMs;
+  return [...rows.values()].reduce((latest, { sinceMs }) => Math.max(latest, sinceMs), startMs);
 }

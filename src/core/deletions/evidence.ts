@@ -1,15 +1,20 @@
 import { countOf, outOf } from '../words.ts';
 
-/** How the scan of one scope ended. A scope is what one scan speaks for: a plain collection, a class, an afterschool, a student. */
+/**
+ * How the scan of one scope ended. A scope is what one scan reads: a plain collection, a class, an afterschool or a
+ * student.
+ */
 export interface ScanEvidence {
   /** Empty for the only scope of a plain collection. */
   readonly scope: string;
   /** Why the scan ended, and how the hub paged (`ScanEnd` in hub/hub.ts). */
   readonly reason: string;
   readonly paging: string;
-  /** Nothing of this scope could be read. This proves nothing about its rows, and says nothing about other scopes. */
+  /** Nothing of this scope could be read. This proves nothing about the rows of this scope, nor about other scopes. */
   readonly isUnread?: boolean;
-  /** All rows together are one record. So no row that is already published makes up for a missing row. */
+  /**
+   * All rows of the scope together are one record. So no other published row can make up for a row that did not come.
+   */
   readonly isComposed?: boolean;
   /** The rows of the pages, repeated ones included. */
   readonly rows: number;
@@ -38,7 +43,7 @@ export function explainShort({ rows, total, repeated }: Shortfall): string {
 export const SHORT_REMEDY =
   'Choose another hub.paging. Set hub.totals: ignored only if the people who run the hub say that its total counts rows that it never returns; otherwise rows that scans skip are removed.';
 
-/** Of a complete full sync: all rows that did not come are published. */
+/** What to do after a short full sync that is complete, because all rows that did not come are published. */
 export const COVERED_REMEDY =
   'Ask the people who run the hub which rows it counts and does not return. Rows that have left the hub are removed once a full sync brings as many rows as the hub counts.';
 
@@ -53,7 +58,7 @@ export function removalsWait(nameless: number, short: Shortfall | null) {
 
 /** What a scan proves about the rows that it did not bring. */
 export type ScopeVerdict =
-  /** The scan missed these rows. They are removed after this many misses in a row. */
+  /** The scan missed these rows. A row is removed after this many misses in a row. */
   | { readonly kind: 'complete'; readonly missesNeeded: number }
   | { readonly kind: 'short'; readonly shortfall: Shortfall; readonly isComposed: boolean }
   /** It proves nothing, because each row without an id may be one of those that did not come. */
@@ -61,10 +66,13 @@ export type ScopeVerdict =
   | { readonly kind: 'inconclusive'; readonly why: string; readonly isUnread: boolean };
 
 export const MISSES_NEEDED = 2;
-/** An offset scan skips the same rows again where rows before them come and go. */
+/** While rows come and go, the offset scans of two syncs may skip the same row. */
 const MISSES_NEEDED_BY_OFFSET = 3;
 
-/** By the reason why a scan ended; every other reason is the hub's own sign that it has no more rows. */
+/**
+ * Reasons for the end of a scan that prove nothing. Every other reason is the hub's own sign that there are no more
+ * rows.
+ */
 const INCONCLUSIVE: Readonly<Record<string, string>> = {
   'missing-list': 'a response had no list',
   'repeated-page': 'the hub keeps returning the same page',
@@ -88,8 +96,8 @@ export function verdictOn(scan: ScanEvidence): ScopeVerdict {
 type Counted = Pick<ScanEvidence, 'distinctRows' | 'totalAtStart' | 'totalAtEnd'>;
 
 /**
- * By how much a scan stays below the lower of the hub's two totals; null if it does not. A total that is missing, 0, or below what
- * came says nothing.
+ * By how much the rows of a scan are fewer than the lower of the hub's two totals; null if they are not fewer. A total
+ * that is missing or 0 says nothing.
  */
 export function shortfallOf(scan: Counted & Pick<ScanEvidence, 'rows'>): Shortfall | null {
   const said = saidTotals(scan);

@@ -7,7 +7,7 @@ export interface GuardLimits {
 
 const SMALL_COLLECTION_ROWS = 5;
 
-/** Whether half or more is missing of five rows or more. */
+/** Whether half or more of the rows are missing, in a collection of five rows or more. */
 export function isMostOf(missing: number, known: number): boolean {
   return known >= SMALL_COLLECTION_ROWS && missing * 2 >= known;
 }

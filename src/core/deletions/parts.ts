@@ -37,8 +37,9 @@ type Listed = Pick<WaitingRows, 'collection' | 'keys' | 'misses'>;
 const MOST_SCHOOLS = 10;
 
 /**
- * Divides the rows that wait for a decision: one part for each school that has lost most of its rows of some collection, with its rows
- * of every collection that has lost most of them, and one part for the other rows of each collection. The largest part is first.
+ * Divides the rows that wait for a decision. A school that has lost most of its rows in some collection is a part: it
+ * has the school's missing rows of every collection in which the school has lost most of its rows. The other missing
+ * rows of each collection are one part. The largest part comes first.
  */
 export function partsOf(list: readonly Listed[], schools: Schools): readonly Part[] {
   const schoolsOf = ({ collection }: Listed) => schools.get(collection) ?? new Map<string, string | null>();

@@ -27,8 +27,9 @@ export interface WaitingRows {
 }
 
 /**
- * Everything in a tenant that waits for one decision: the missing rows of collections on hold, and the confirmed ones of the others,
- * which are removed by themselves once no collection is on hold. `schedules` holds only itself.
+ * The rows of a tenant that wait for a decision: all missing rows of collections on hold, and the confirmed missing
+ * rows of the other collections, which are removed once no collection is on hold. A hold of `schedules` concerns only
+ * `schedules`.
  */
 export function waitingList(tenant: readonly MissingOfCollection[]): readonly WaitingRows[] {
   return tenant.flatMap((each) => {

@@ -9,7 +9,7 @@ import {
 
 /** Whether a full sync is complete. */
 export interface SyncVerdict {
-  /** Null: it is complete. */
+  /** Why the sync is not complete; null: it is complete. */
   readonly whyInconclusive: string | null;
   readonly short: Shortfall | null;
 }
@@ -20,14 +20,14 @@ export class Verdicts {
   readonly #scopes: ReadonlySet<string>;
   readonly #scopeOf: (key: string) => string;
 
-  /** `scopes`: those that exist, whether the sync has read them or not. `scopeOf`: the scope that a key belongs to. */
+  /** `scopes`: all scopes that exist now, also those that the sync has not read. `scopeOf`: the scope of a key. */
   constructor(scans: readonly ScanEvidence[], scopes: ReadonlySet<string>, scopeOf: (key: string) => string) {
     this.#byScope = new Map(scans.map((scan) => [scan.scope, verdictOn(scan)]));
     this.#scopes = scopes;
     this.#scopeOf = scopeOf;
   }
 
-  /** Whether the sync counts for a key: its scope is complete, or does not exist any more. */
+  /** Whether the sync counts for a key, because the scope of the key is complete, or does not exist any more. */
   readonly counts = (key: string): boolean => {
     const scope = this.#scopeOf(key);
     const verdict = this.#byScope.get(scope);
@@ -49,8 +49,8 @@ export class Verdicts {
   /**
    * Whether the sync is complete. A short sync is complete if, after it, at least as many rows are published as the hub
    * counts. Unread parents do not make a sync inconclusive, unless no parent could be read: a parent that the hub does
-   * not find has no rows to copy, and a parent that the hub refuses is a reject. `unseen`: keys that it did not find;
-   * `known`: number of rows before it.
+   * not find has no rows to copy, and a parent that the hub refuses is a reject. `unseen`: published keys that the sync
+   * did not find. `known`: the number of published rows before the sync.
    */
   ofSync({ unseen, known }: { readonly unseen: readonly string[]; readonly known: number }): SyncVerdict {
     const all = [...this.#byScope];
@@ -65,8 +65,8 @@ export class Verdicts {
       shorts.reduce((before, { shortfall }) => before + shortfall[of], 0);
     const short = { rows: sum('rows'), total: sum('total'), repeated: sum('repeated') };
     const isCovered = shorts.every(({ scope, shortfall, isComposed }) => {
-      const others = isComposed ? 0 : unseen.filter((key) => this.#scopeOf(key) === scope).length;
-      return shortfall.rows + others >= shortfall.total;
+      const onlyPublished = isComposed ? 0 : unseen.filter((key) => this.#scopeOf(key) === scope).length;
+      return shortfall.rows + onlyPublished >= shortfall.total;
     });
     const why = isCovered ? null : explainShort(short);
     return { whyInconclusive: doubt?.why ?? why, short };
@@ -81,7 +81,7 @@ export class Verdicts {
     const isWhole = (verdict: ScopeVerdict): boolean =>
       verdict.kind === 'complete' || (verdict.kind === 'inconclusive' && verdict.isUnread);
     if (isListLost && !all.every(isWhole)) return false;
-    // Without a scope to read, all that is missing belongs to scopes that exist no more.
+    // If there is no scope to read, all missing rows belong to scopes that do not exist any more.
     return all.length === 0 || all.some(({ kind }) => kind === 'complete' || kind === 'short');
   }
 }

@@ -20,14 +20,17 @@ export class ApiWatch {
 
   note(event: HubEvent, nowMs: number): void {
     if (event.type === 'request-done' && event.target !== 'token') this.#failingSinceMs = null;
-    // A request that ends with its session fails too, and not by the hub.
+    // A request that ends because its session ends fails, too, but not because of the hub.
     if (event.type !== 'request-failed' || !OF_WHOLE_HUB.test(event.code)) return;
     this.#failingSinceMs ??= nowMs;
     // The open circuit is not an answer of the hub.
     if (event.code !== 'HUB_CIRCUIT_OPEN') this.#lastCode = event.code;
   }
 
-  /** Nobody asks the hub until the next session, or a whole sync came to its end: what failed before says nothing about it now. */
+  /**
+   * Called when the session has ended, so that nobody asks the hub, and when a sync was complete: earlier failures say
+   * nothing about the hub any more.
+   */
   forget(): void {
     this.#failingSinceMs = null;
   }

@@ -35,7 +35,10 @@ export interface CollectionStatus extends ShownFacts {
   readonly late: NotReady | null;
   /** Whether changes at the hub are published as soon as the settings promise; null: nothing is published yet. */
   readonly isFresh: boolean | null;
-  /** Its syncs fail, the hub does not return all of its rows, or many cannot be read. */
+  /**
+   * Why the collection is in trouble: its syncs fail, the hub does not return all of its rows, or many rows cannot be
+   * read.
+   */
   readonly trouble: NotReady | null;
 }
 
@@ -129,12 +132,12 @@ function rowsOnHoldOf({ collection, progress }: CollectionFacts, { collections }
 
 const LATE_REMEDY = 'The log says why the syncs fail. To read the hub again at once, run "rollcall pull".';
 
-/** Progress has the hub's time. */
+/** The times in `progress` are by the hub's clock. */
 function hubNowMsOf({ nowMs, hubSkewMs = 0 }: TenantFacts): number {
   return nowMs + hubSkewMs;
 }
 
-/** By the watermark alone: whatever else is wrong, changes that have arrived have arrived. */
+/** Judges by the watermark alone, because other troubles do not undo the changes that have arrived. */
 function isFresh({ progress, hasIncremental, incrementalEveryMs }: CollectionFacts, tenant: TenantFacts) {
   if (progress === null || !hasIncremental || progress.watermarkMs === null) return true;
   const usedMs = progress.complete ? progress.startedAtMs - progress.watermarkMs : 0;
@@ -154,7 +157,7 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null 
   }
   if (!hasIncremental || progress.watermarkMs === null) return null;
   const behindMs = nowMs - progress.watermarkMs;
-  // While a sync is not complete, the overlap of the one before is unknown, so the largest usual one counts.
+  // The overlap in use is known only from a complete sync. Otherwise the largest usual overlap counts.
   const usedMs = progress.complete ? progress.startedAtMs - progress.watermarkMs : LARGEST_USUAL_OVERLAP_MS;
   const overlapMs = Math.max(tenant.incrementalOverlapMs, Math.min(usedMs, LARGEST_USUAL_OVERLAP_MS));
   if (behindMs <= overlapMs + Math.max(WATERMARK_GRACE_MS, SYNCS_MISSED * facts.incrementalEveryMs))

@@ -87,7 +87,7 @@ export function rowsOnHold(count: number, collections: readonly string[]): strin
   return `${countOf(count, 'row')} ${count === 1 ? 'is' : 'are'} on hold in ${named(collections)}`;
 }
 
-/** ISO 8601. */
+/** The earliest of these times of the collections, ISO 8601; null: there is none. */
 function oldest(collections: TenantFacts['collections'], sinceMs: (of: Progress | null) => number | null) {
   const times = collections.flatMap(({ progress }) => sinceMs(progress) ?? []);
   return times.length === 0 ? null : isoOrNull(Math.min(...times));

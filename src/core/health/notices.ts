@@ -11,9 +11,9 @@ export interface Notice {
   readonly id: string;
   /** `grown`: it concerns another collection, or at least twice as many rows as the receiver knows of. */
   readonly status: 'begun' | 'grown' | 'over' | 'test';
-  /** Null: the process itself. */
+  /** The tenant in question; null: the process itself. */
   readonly tenant: string | null;
-  /** Empty: all of them. */
+  /** The collections in question; empty: all of them. */
   readonly collections: readonly string[];
   /** The part that is not well, or the kind of the decision. */
   readonly code: string;
@@ -22,21 +22,21 @@ export interface Notice {
   readonly rows: number | null;
   /** ISO 8601; null: not known. */
   readonly since: string | null;
-  /** How it ended, as a sentence; null: it lasts, or nobody knows. */
+  /** How the state ended, as a sentence; null: it lasts, or nobody knows how it ended. */
   readonly how: string | null;
   readonly remedy: string;
   readonly commands: readonly string[];
 }
 
-/** What the board shows now. */
+/** A state that the board shows now, as a notice. */
 export interface Shown {
   readonly notice: Notice;
-  /** Shortest time that it lasts before a notice is sent. Infinity: never, since it follows from something that has a notice. */
+  /** How long the state must last before its notice is sent. Infinity: it has no notice, because it follows from another state that has one. */
   readonly patienceMs: number;
 }
 
 const MINUTE_MS = 60_000;
-/** What often passes by itself has a notice only when the alert on it would fire. */
+/** A state that often passes by itself has a notice only after the time after which its alert fires. */
 const PATIENCE_MS: Partial<Record<HealthPart, number>> = {
   start: 15 * MINUTE_MS,
   quota: 60 * MINUTE_MS,
@@ -111,7 +111,10 @@ function shownAs(
   };
 }
 
-/** How a state ends, by its code, and by the last decision if it was taken meanwhile. The end of any other state says enough. */
+/**
+ * What a notice adds about how a state ended: by the code of the state, or by code and decision if a person decided
+ * meanwhile. The notice about any other state adds nothing.
+ */
 const ENDINGS: Readonly<Partial<Record<string, string>>> = {
   HUB_FOREIGN_DATA: 'the hub returns the rows of this tenant again',
   'HUB_FOREIGN_DATA accepted': 'a person has accepted the rows',
@@ -124,7 +127,7 @@ export type EndOfHolds = Readonly<Record<'removed' | 'back', number>>;
 
 /** A tenant of this process, for the end of a notice. */
 export interface TenantNow {
-  /** It is not known yet what needs a person. */
+  /** Whether the tenant is starting, so that it is not known yet what needs a person. */
   readonly isStarting: boolean;
   /** The last decision about it; null: none since this process took the tenant over. */
   readonly decision: Pick<DecisionRecord, 'kind' | 'atMs'> | null;
@@ -135,7 +138,7 @@ export interface TenantNow {
 const PROCESS: TenantNow = { isStarting: false, decision: null, ended: { removed: 0, back: 0 } };
 
 interface Known {
-  /** Since when a notice of it could be sent, and what had become of rows on hold by then. */
+  /** When the state began to be shown, and what had become of rows on hold by then. */
   firstMs: number;
   readonly endedBefore: EndOfHolds;
   lastMs: number;
@@ -183,7 +186,7 @@ export class NoticeBook {
     return [...begun, ...over];
   }
 
-  /** The receiver has got them. */
+  /** The receiver has taken these notices. */
   told(notices: readonly Notice[]): void {
     for (const notice of notices) {
       const known = this.#known.get(notice.id);
@@ -202,7 +205,7 @@ function isLarger(now: Notice, told: Notice): boolean {
   return hasMoreRows || now.collections.some((each) => !told.collections.includes(each));
 }
 
-/** What the receiver was told last, with how it ended. */
+/** The notice that the receiver got last, with how what it reports has ended. */
 function overOf(told: Notice, { decision, ended }: TenantNow, known: Known): Notice {
   const { code } = told;
   if (code === 'ROWS_ON_HOLD') return holdsOver(told, ended, known.endedBefore);

@@ -27,7 +27,7 @@ const STATES: Partial<Record<HealthPart, TenantState>> = {
 export interface TenantStatus {
   readonly tenant: string;
   readonly state: TenantState;
-  /** The gravest of all: what stops everything, or the first decision, or the first reason. */
+  /** The gravest thing to say of the tenant: what stops everything, else the first decision, else the first reason. */
   readonly headline: string;
   readonly ready: boolean;
   readonly needsPerson: boolean;
@@ -43,7 +43,7 @@ export interface TenantStatus {
   readonly contradictions: number | null;
 }
 
-/** The facts of a tenant as far as neither its log nor a heartbeat tells them. */
+/** The facts that are assumed where neither the tenant's log nor a heartbeat tells them. */
 export const UNKNOWN: Omit<TenantFacts, 'tenant' | 'nowMs'> = {
   incrementalOverlapMs: 0,
   collections: [],
@@ -140,7 +140,7 @@ function reasonsOf(
 
 const LONGEST_TEXT = 500;
 
-/** Messages of services are of any length, and each heartbeat holds the status. */
+/** Cuts long texts, because messages of services may be of any length, and each heartbeat holds the status. */
 export function bounded<R extends Pick<NotReady, 'why' | 'remedy'>>(reason: R): R {
   const cut = (text: string): string =>
     printable(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);

@@ -41,12 +41,12 @@ export interface StudentLessons {
 
 /** A student's lessons, day by day. */
 export interface StudentDays {
-  /** Every day of the window, including days without lessons. A day that cannot be published is a reject. Or one reject for all days. */
-  readonly rows: readonly KeyedRow[];
   /**
-   * If the day of a lesson is unknown, the reject stands for all days: the lesson may belong to any day, so no day is
-   * known to be complete.
+   * A row for every day of the window, including days without lessons. A day that cannot be published is a reject. If
+   * the day of a lesson is unknown, there is only one reject, for all days.
    */
+  readonly rows: readonly KeyedRow[];
+  /** True with one reject for all days: the lesson may belong to any day, so no day is known to be complete. */
   readonly isUnread: boolean;
 }
 

@@ -45,8 +45,8 @@ export function noRows() {
     rowsWithoutId: 0,
     /** Rows older than a record that was published after their request was sent. */
     rowsStale: 0,
-    /** Rows that were already over when Rollcall first saw them. They are left to the next full sync. */
-    rowsOver: 0,
+    /** Rows that were already deleted when Rollcall first read them. They are left to the next full sync. */
+    rowsAlreadyDeleted: 0,
     /** Rows, readable or not, that the hub lists again with different content. The first occurrence counts. */
     rowsRepeated: 0,
   };
@@ -80,8 +80,10 @@ export function findRowChanges(
     seenBefore: (key: string) => boolean;
     /** Whether to publish a row, or its reject, even if it is unchanged. Called for each row that is not stale. */
     republication?: ((key: string) => boolean) | undefined;
-    /** Whether a row that is not known is already over. Left out if such rows are taken in. */
-    isOver?: ((row: ReadableRow) => boolean) | undefined;
+    /**
+     * Whether a row that is not published yet is deleted already. Left out in a full sync, which publishes such rows.
+     */
+    isAlreadyDeleted?: ((row: ReadableRow) => boolean) | undefined;
     note: (change: Change) => void;
   },
 ): PageTally {
@@ -109,8 +111,8 @@ export function findRowChanges(
       if (kind !== null && !isStale) known.note({ area: 'rejects', key: rejectKey, kind, reject: decoded });
       continue;
     }
-    if (changed === 'created' && known.isOver?.(decoded) === true) {
-      tally.rowsOver += 1;
+    if (changed === 'created' && known.isAlreadyDeleted?.(decoded) === true) {
+      tally.rowsAlreadyDeleted += 1;
       continue;
     }
     const isAgain = key !== null && !isStale && known.republication?.(key) === true;

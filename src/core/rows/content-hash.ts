@@ -14,7 +14,7 @@ export interface RowMapping {
   readonly mappingVersion: number;
   /** These fields are removed before anything else is done. */
   readonly drop: readonly string[];
-  /** A pseudonym replaces the value. */
+  /** Fields whose value is replaced by a pseudonym. */
   readonly pseudonymise: readonly string[];
   /** These fields are published, but if only they change, the row does not count as changed. */
   readonly ignore: readonly string[];

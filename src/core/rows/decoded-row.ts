@@ -8,7 +8,7 @@ export interface ReadableRow {
   readonly hash: Buffer;
   /** `dateLastModified` as ms since the epoch, null when it is missing or unreadable. */
   readonly modifiedAtMs: number | null;
-  /** The id of its student, before `drop` and `pseudonymise`; only for versions of absences. */
+  /** The id of the row's student, before `drop` and `pseudonymise`; only for versions of absences. */
   readonly studentId?: string | null | undefined;
 }
 

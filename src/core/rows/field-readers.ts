@@ -4,7 +4,7 @@ import { SCALAR_BYTES_AT_MOST } from '../avro/prefixed-text.ts';
 import { isJsonObject } from './raw-json.ts';
 import { parseDate, parseTimestamp } from './timestamps.ts';
 
-/** A reader returns this for a value that does not fit its type. */
+/** What a reader returns for a value that does not fit its type. */
 export const MISFIT: unique symbol = Symbol('misfit');
 
 /**

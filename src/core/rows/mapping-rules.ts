@@ -13,7 +13,10 @@ export interface StrictField {
   readonly name: string;
   /** The expected shape, in words that follow "cannot be read as". */
   readonly shape: string;
-  /** Whether a row without the field is unreadable; otherwise only an unreadable value makes it so. */
+  /**
+   * If true, a row without the field is unreadable. If false, only a value that cannot be read makes the row
+   * unreadable.
+   */
   readonly required: boolean;
   /** Whether an empty text, or a "no time" of core/rows/timestamps.ts, means "not set". */
   readonly emptyIsNull: boolean;

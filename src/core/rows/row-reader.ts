@@ -22,7 +22,7 @@ import { isNoTime } from './timestamps.ts';
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
 const DEFAULT_MAX_RECORD_BYTES = 900_000;
 
-/** In UTF-8. A record's key must leave room for its value; ids of hubs are far shorter. */
+/** The longest id, in bytes of UTF-8. A record's key must leave room for its value; ids of hubs are far shorter. */
 const MAX_ID_BYTES = 1_000;
 
 export interface RowReaderOptions extends Partial<RowMapping> {
@@ -95,7 +95,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     }
     for (const [name, valueOf] of own) {
       value[name] = valueOf(value);
-      // It repeats a part of the row.
+      // Such a value repeats a part of the row.
       notes.bytesAtMost *= 2;
     }
     if (notes.bytesAtMost > maxRecordBytes && encodeShared(value).length > maxRecordBytes) {
@@ -182,7 +182,7 @@ function readableId(value: Readonly<Record<string, unknown>>): string | null {
   return Buffer.byteLength(sourcedId) <= MAX_ID_BYTES ? sourcedId : null;
 }
 
-/** Null when there are none. */
+/** What makes a row unreadable; null if nothing does. */
 function problemsOf(
   draft: Draft,
   row: { source: Readonly<Record<string, unknown>>; strictFields: readonly StrictField[] },

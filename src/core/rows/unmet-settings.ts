@@ -1,12 +1,13 @@
 import { didYouMean } from '../did-you-mean.ts';
 import { isJsonObject } from './raw-json.ts';
 
-/** The kind of a field that several have is the last one. */
+/** If a field is in several of these settings, the last one of them counts. */
 const KINDS = ['ignore', 'drop', 'pseudonymise'] as const;
 
 /**
- * Settings of a collection that nothing at the hub fits, and that are therefore probably mistyped: fields that no row
- * has, and parents that the hub does not find. A field of the specification is spelled right, whether the hub has it or not.
+ * Finds settings of a collection that match nothing at the hub, and are therefore probably mistyped: fields that no row
+ * has, and afterschools that the hub does not know. A field of the specification is never reported, because it is
+ * spelled right.
  */
 export class UnmetSettings {
   readonly #fields: Map<string, string>;
@@ -14,7 +15,7 @@ export class UnmetSettings {
   readonly #parents = new Set<string>();
   #hasRows = false;
 
-  /** `known`: the names of the specification's fields. */
+  /** `known`: the fields of the specification. */
   constructor(
     settings: Readonly<Record<(typeof KINDS)[number], readonly string[]>>,
     known: readonly string[],
@@ -38,13 +39,13 @@ export class UnmetSettings {
     else this.#parents.add(id);
   }
 
-  /** What to say of each, as far as rows have been read. */
+  /** A sentence about each such setting, judged by the rows that were noted so far. */
   get sentences(): readonly string[] {
     const parents = [...this.#parents].map((id) => `afterschools: the hub does not know ${id}`);
     return [...this.ofFields('drop', 'pseudonymise'), ...this.ofFields('ignore'), ...parents];
   }
 
-  /** Those about the fields of these settings. */
+  /** The sentences about the fields of these settings. */
   ofFields(...kinds: readonly string[]): readonly string[] {
     return [...(this.#hasRows ? this.#fields : [])]
       .filter(([, kind]) => kinds.includes(kind))
@@ -52,6 +53,6 @@ export class UnmetSettings {
   }
 }
 
-/** What to do about such a setting. */
+/** What to do about a setting that matches nothing at the hub. */
 export const UNMET_REMEDY =
   'Correct the name in the configuration, or remove it. Until then this setting does nothing.';

@@ -39,7 +39,7 @@ export function knownLevel(level: unknown): string {
 type Types = ReadonlyMap<string, Type>;
 type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['middlewares']>[number];
 
-/** An answer other than success. The library recognises a subject without a level by `status`. */
+/** An answer other than success. It has a `status`, because the client library knows by 404 that a subject has no level. */
 export class RefusedRequest extends Error {
   readonly status: number;
   readonly method: string;

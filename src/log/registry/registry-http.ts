@@ -21,7 +21,7 @@ export interface RegistryConnection {
   readonly username?: string | undefined;
   /** Called for each request, so that the password stays nowhere as plain text. */
   readonly password?: (() => string) | undefined;
-  /** In place of user name and password. */
+  /** Tokens, used in place of user name and password. */
   readonly tokens?: Tokens | undefined;
   /** Called for each request, so that replaced certificates take effect. */
   readonly certificates?: (() => Certificates) | undefined;

@@ -41,9 +41,12 @@ export class Registry {
   readonly #now: () => number;
   readonly #known = new Map<number, Promise<KnownSchema>>();
   readonly #ownTypes = new Map<TopicSuffix, avro.Type>();
-  /** Types of own schemas by their text, which the registry answers with, too: to compile one takes milliseconds. */
+  /**
+   * Compiled types of Rollcall's own schemas, by their text. The registry answers with the same text. Compiling a type
+   * takes milliseconds.
+   */
   readonly #compiled = new Map<string, avro.Type>();
-  /** By subject; `place`: see {@link placeOf}. */
+  /** The schemas in use, by subject; `place`: see {@link placeOf}. */
   readonly #inUse = new Map<
     string,
     { readonly id: number; readonly schema: AvroRecord; readonly place: string }
@@ -95,7 +98,7 @@ export class Registry {
     const lost = new Set(missed.map(({ place }) => place));
     this.#lost = lost;
     if (lost.size === 0) return;
-    // What was true of a registry that has lost schemas need not be true of it now.
+    // What a registry said before it lost its schemas may be wrong now.
     this.#known.clear();
     throw schemaLost([...this.#inUse].flatMap(([subject, { place }]) => (lost.has(place) ? [subject] : [])));
   }
@@ -188,12 +191,12 @@ export class Registry {
   }
 }
 
-/** A schema under an id; of another schema under the same id, another place. */
+/** Names a schema under an id: another schema under the same id has another place. */
 function placeOf(id: number, name: string | undefined): string {
   return `${id} ${name}`;
 }
 
-/** avsc itself compares digests, which it makes of both first. */
+/** The first comparison is only faster: avsc makes a digest of both types. */
 function isSame(type: avro.Type | null | undefined, own: avro.Type): boolean {
   return type === own || type?.equals(own) === true;
 }

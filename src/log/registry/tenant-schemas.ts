@@ -3,7 +3,7 @@ import type { Progress } from '../../model/progress.ts';
 import type { Registry } from './registry.ts';
 import { schemaLost } from './registry-errors.ts';
 
-/** Ids that the registry has lost, remembered for each collection. */
+/** The most lost ids that are remembered for each collection. */
 const MOST_LOST = 8;
 
 /** The registry's ids of a tenant's schemas. */
@@ -39,7 +39,7 @@ export class TenantSchemas {
     if (lost.length > 0) throw schemaLost(lost.map(([topic]) => topic));
   }
 
-  /** The progress with the ids under which records of the collection stand and that the registry has lost. */
+  /** Returns the progress with the ids that records of the collection have, and that the registry has lost. */
   async noteLost(progress: Progress): Promise<Progress> {
     const { collection, schemaIds = [] } = progress;
     // A collection that is not mirrored now has no schema in use.

@@ -25,7 +25,7 @@ export class BrokerConnection {
   #waiting: WaitingRequest[] = [];
   #broker: KafkaBroker | null = null;
   #isSending = false;
-  /** Until then the broker reads nothing, because of a quota (KIP-219). */
+  /** Until this time the broker reads nothing, because of a quota (KIP-219). */
   #throttledUntilMs = 0;
 
   constructor(brokerAt: BrokerAt, address: string, answerWithinMs: number) {
@@ -62,7 +62,7 @@ export class BrokerConnection {
     const connection = broker?.connectionPool.pool[0];
     connection?.rejectRequests(new RequestFailure('unanswered', { cause: failure }));
     broker?.disconnect().catch(() => undefined);
-    // A broker that hangs would never end it.
+    // A broker that hangs would never end the connection.
     connection?.socket?.destroy();
   }
 

@@ -7,7 +7,7 @@ import { AT, TRANSACTIONAL } from './record-batch.ts';
 
 /** What the records of a batch have in common. */
 type BatchContext = ReturnType<typeof contextOf> & {
-  /** Its records cannot be decompressed, so it has none here. */
+  /** Whether the records of the batch cannot be decompressed. Then the batch has no records here. */
   readonly isUnreadable: boolean;
 };
 
@@ -15,7 +15,7 @@ export interface FetchedBatch {
   readonly records: readonly FetchedRecord[];
   readonly lastOffset: string;
   readonly context: BatchContext;
-  /** Its length. */
+  /** The length of the whole batch, bytes. */
   readonly bytes: number;
 }
 
@@ -200,7 +200,7 @@ type Decompress = (bytes: Buffer) => Promise<Uint8Array> | Uint8Array;
 const inflateGzip = promisify(gunzip);
 const inflateZstd = promisify(zstdDecompress);
 
-/** By the number in a batch's attributes, less one (KIP-98, KIP-110). */
+/** The codec number n in the attributes of a batch stands at index n - 1: 0 means uncompressed (KIP-98, KIP-110). */
 const CODECS: readonly Decompress[] = [
   (bytes) => inflateGzip(bytes, AT_MOST),
   inflateSnappy,

@@ -13,7 +13,7 @@ const PRODUCER_FENCED = 90;
 
 /** What is used of a broker of kafkajs. */
 export interface KafkaBroker {
-  /** Rollcall uses the first of two. */
+  /** The two connections of a broker. Rollcall uses only the first. */
   readonly connectionPool: { readonly pool: readonly [KafkaSocket, ...unknown[]] };
   /** Chooses the newest version of a request that broker and kafkajs both know; only of a broker that has been connected. */
   readonly lookupRequest: (apiKey: number, definition: object) => (options: object) => KafkaRequest;
@@ -32,7 +32,7 @@ export interface KafkaSocket {
   reauthenticationThreshold: number;
   /** Rejects with an error that has the `type` of Kafka's protocol where the broker refuses. */
   send(request: KafkaRequest): Promise<unknown>;
-  /** Rejects what has been sent. */
+  /** Rejects the requests that were sent and have no answer. */
   rejectRequests(error: Error): void;
 }
 

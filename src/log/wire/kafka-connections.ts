@@ -14,7 +14,7 @@ import { RequestFailure, type TopicPartition } from '../transaction-brokers.ts';
 export type Purpose = 'batches' | 'membership' | 'rest';
 
 export interface LedPartition extends TopicPartition {
-  /** Node id of its leader; -1 while there is none. */
+  /** Node id of the partition's leader; -1 while there is none. */
   readonly leader: number;
 }
 
@@ -47,9 +47,9 @@ export class KafkaConnections implements Disposable {
   readonly transactions = new Turns(new Semaphore(OPEN_TRANSACTIONS), LONG_TRANSACTION_MS);
   readonly #newConnection: (address: string) => BrokerConnection;
   readonly #configured: readonly string[];
-  /** By node id, as the brokers advertise them. */
+  /** The addresses of brokers, by node id, as the brokers advertise them. */
   readonly #addresses = new Map<number, string>();
-  /** By address, for each purpose. */
+  /** The connections, by purpose and address. */
   readonly #connections = new Map<string, BrokerConnection>();
   #isClosed = false;
 

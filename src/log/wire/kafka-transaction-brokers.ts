@@ -32,8 +32,8 @@ interface AddPartitionsAnswer {
 }
 
 /**
- * Sends them by the connections that all tenants of the process share; each request names its own producer. kafkajs' producer
- * is not used, because it repeats requests that are still in flight (ADR 27).
+ * Sends the requests over the connections that all tenants of the process share; each request names its own producer.
+ * kafkajs' producer is not used, because it repeats requests that are still in flight (ADR 27).
  */
 export class KafkaTransactionBrokers implements TransactionBrokers {
   readonly #connections: KafkaConnections;

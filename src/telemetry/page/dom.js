@@ -20,13 +20,13 @@ export function morph(old, next) {
   for (const [at, child] of wanted.entries()) {
     const found = keyOf(child) === undefined ? undefined : kept.get(keyOf(child));
     if (found !== undefined && found !== old.childNodes[at]) old.childNodes[at].before(found);
-    const now = old.childNodes[at];
-    if (now === undefined) old.append(child);
-    else if (now.nodeName !== child.nodeName || keyOf(now) !== keyOf(child)) {
-      if (keyOf(child) === undefined) now.replaceWith(child);
-      else now.before(child);
-    } else if (child.nodeType === Node.ELEMENT_NODE) morph(now, child);
-    else if (now.nodeValue !== child.nodeValue) now.nodeValue = child.nodeValue;
+    const current = old.childNodes[at];
+    if (current === undefined) old.append(child);
+    else if (current.nodeName !== child.nodeName || keyOf(current) !== keyOf(child)) {
+      if (keyOf(child) === undefined) current.replaceWith(child);
+      else current.before(child);
+    } else if (child.nodeType === Node.ELEMENT_NODE) morph(current, child);
+    else if (current.nodeValue !== child.nodeValue) current.nodeValue = child.nodeValue;
   }
   while (old.childNodes.length > wanted.length) old.lastChild.remove();
 }

@@ -53,7 +53,7 @@ it('without Redis, a command does not take over a tenant that a process on the s
   expect((await owner.stop()).stdout).not.toContain('OWNERSHIP_LOST');
 });
 
-it('without Redis, a command that a new process ends says so, and that what it published stays', async () => {
+it('without Redis, a command that a new process ends says that its records stay published', async () => {
   await using tenant = await startTestTenant();
   const config = tenant.configWith({
     inMemory: true,

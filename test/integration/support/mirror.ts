@@ -184,7 +184,7 @@ class RunningMirror {
     this.#options = options;
     this.#file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
     this.#board = new Board(this.#file, { version: '0', now: () => Date.now() });
-    this.#board.hold([this.tenantId]);
+    this.#board.showTenants([this.tenantId]);
     this.#count = createMetrics(this.#metrics, this.#board, { process: false });
   }
 

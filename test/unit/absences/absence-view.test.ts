@@ -204,7 +204,7 @@ test('an absence whose list changes in the transaction that would forget it is f
 test('an absence first read as deleted waits for a full sync, but a published one is deleted at once', async () => {
   const table = new ViewedTable();
   const over = [version('a!'), version('c<b!')];
-  expect(await table.page(over)).toMatchObject({ rowsOver: 2 });
+  expect(await table.page(over)).toMatchObject({ rowsAlreadyDeleted: 2 });
   await table.page([version('live'), version('late>late2')]);
   await table.page([version('live2<live!'), version('late2!')]);
   expect(table.story.toSorted()).toEqual([
@@ -215,7 +215,7 @@ test('an absence first read as deleted waits for a full sync, but a published on
     'live/2 REPLACED live2',
     'live/3 DELETED live2',
   ]);
-  expect(await table.page(over, [], 'FULL')).toMatchObject({ rowsOver: 0, rowsCreated: 2 });
+  expect(await table.page(over, [], 'FULL')).toMatchObject({ rowsAlreadyDeleted: 0, rowsCreated: 2 });
 });
 
 test('an index with a damaged entry of an absence is dropped, so that it is rebuilt', async () => {
@@ -287,7 +287,7 @@ test('the records of vanished versions are read in one pass over `absences`, at 
   expect(table.events.at(-1)).toMatchObject({ operation: 'DELETED', version });
 });
 
-test('an absence version that comes again unchanged publishes neither event nor absence again', async () => {
+test('an absence version that comes again unchanged publishes no second event and no second absence', async () => {
   const table = new ViewedTable();
   await table.page([V1], [], 'FULL');
   await table.page([V1], [], 'FULL');

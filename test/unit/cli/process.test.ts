@@ -36,7 +36,7 @@ function start(words: string, env: Readonly<Record<string, string>> = {}): Runni
   return spawnProgram([...command(), ...words.split(' ')], { ...own, ...env });
 }
 
-it.each([0, 200, 1000])('"run" ends with 0 after a signal %i ms into its loading', async (afterMs) => {
+it.each([0, 200, 1000])('"run" ends with 0 after a signal %i ms into its start-up', async (afterMs) => {
   await using program = start('run');
   await program.says('loading');
   await sleep(afterMs);

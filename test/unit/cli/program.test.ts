@@ -94,7 +94,7 @@ it.each([
   expect([code, usages]).toEqual([0, commands]);
 });
 
-it('help prints a verb in any case of its letters, and names the other places on the word', async () => {
+it('help finds a verb whatever the case of its letters, and names the other pages on the same word', async () => {
   const { code, stdout } = await run(['help', 'Plan'], {}, undefined, ALL_VERBS);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Usage: [^]*\nSee also: \S+ help glossary#plan\n$/);
@@ -141,7 +141,7 @@ it('a printed command names the configuration that the command line has named, s
   expect((await run(['hint'])).stderr).toContain('rollcall check');
 });
 
-it('a sentence that names the prefix of topics is no command, and each verb behind the program is one', () => {
+it('a verb after the name of the program is a command, and another word after the topic prefix is not', () => {
   vi.stubEnv('ROLLCALL_COMMAND', 'here');
   const sentence = 'groups of rollcall are granted';
   expect(commandsHere(sentence, 'north.yaml')).toBe(sentence);

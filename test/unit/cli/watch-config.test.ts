@@ -28,7 +28,7 @@ function watched() {
   const readFile = (path: string): string => (path === '/secret' ? secret : text);
   const file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile });
   const board = new Board(file, { version: '1', now: () => Date.now() });
-  board.hold(['north', 'south']);
+  board.showTenants(['north', 'south']);
   const metrics = new Registry();
   createMetrics(metrics, board, { process: false });
   const lines: string[] = [];

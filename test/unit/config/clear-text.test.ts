@@ -43,7 +43,7 @@ it('each setting that sends credentials or rows unencrypted to another machine i
   expect(unencrypted(services({}, { redis: { ...redis, url: 'rediss://redis:6379' } }))).toEqual([]);
 });
 
-it('each secret in clear text is named by its path, but no secret that a variable or a file holds', () => {
+it('secrets in clear text are named by their paths, and secrets from variables or files are not named', () => {
   const hub = '{ clientId: id, clientSecret: s, tokenUrl: "https://id.example" }';
   const text = `tenants: [{ hub: ${hub} }]
 kafka: { ssl: { key: "\${file:/key.pem}" }, sasl: { username: u, password: "\${P}" } }

@@ -84,7 +84,7 @@ it('a replaced secret of a hub changes no tenant, and the new secret is taken at
   expect(secretOf('south')).toBe('other-2');
 });
 
-it('a replaced secret of Kafka or Redis is taken at its next use, but a key of pseudonyms waits', () => {
+it('a replaced secret of Kafka or Redis is used at its next use, and a key of pseudonyms at a restart', () => {
   const pem = (kind: string, text: string) => `-----BEGIN ${kind}-----\n${text}`;
   const rotate = (number: number) =>
     Object.assign(files, {

@@ -182,7 +182,7 @@ it.each([
   ['https://hub.example/north/', 'hub.example', 'not an address'],
   ['localhost:9092', 'kafka://localhost:9092', 'must be host:port'],
   ['localhost:9092', 'localhost:9092,other', 'must be host:port; several: [a:9092, b:9092]'],
-])('in place of the address %s, %s is refused', (address, other, hint) => {
+])('a configuration with the address %s replaced by %s is refused', (address, other, hint) => {
   const path = address === 'localhost:9092' ? 'kafka.brokers[0]' : 'tenants[0].hub.baseUrl';
   const message = refusalOf(yamlWith().replace(address, other));
   for (const part of [path, hint]) expect(message).toContain(part);
@@ -309,7 +309,7 @@ it.each([
   ['"${file:}"', 'without a path'],
   ['"${A"', 'without "}"'],
   ['"${a b}"', "neither a variable's name"],
-])('a value with the unusable place %s is refused with its line', (written, expected) => {
+])('a value with the unusable placeholder %s is refused with its line', (written, expected) => {
   const message = refusalOf(yamlWith({ hub: `scope: ${written}` }));
   expect(message).toContain('line 8: tenants[0].hub.scope');
   expect(message).toContain(expected);
@@ -398,7 +398,7 @@ it.each([
   ['collections: [schedules]\nschedules: { students: [a] }', ['schedules']],
   ['collections: { schedules: { drop: [teachers] } }', DEFAULT],
   ['collections: { absence-versions: { drop: [student] } }\nschedules: { students: [a] }', DEFAULT],
-])('the mirrored collections follow from "%s"', (text, names) => {
+])('the settings "%s" mirror exactly the collections that they enable', (text, names) => {
   expect(namesOf(text).toSorted()).toEqual(names.toSorted());
 });
 
@@ -440,7 +440,7 @@ it("a collection's own settings win over those of its tenant, which apply to the
   });
 });
 
-it('`progress` always has one partition, and kafka.partitions without a default leaves 3 to the rest', () => {
+it('`progress` always has one partition, and a topic that kafka.partitions does not name has three', () => {
   const partitions = (written: string, ...topics: Parameters<typeof partitionsOf>[1][]) =>
     topics.map((topic) => partitionsOf(load(yamlWith({ kafka: `partitions: ${written}` })).kafka, topic));
   expect(partitions('12', 'progress', 'users')).toEqual([1, 12]);

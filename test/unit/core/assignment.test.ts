@@ -147,7 +147,7 @@ it('a tenant that one worker no longer knows goes to a worker that still knows i
   );
 });
 
-it('a roll-out moves each tenant once where each worker has one, and ends evenly shared', () => {
+it('a roll-out moves each tenant once if every worker has one, and the new workers share them evenly', () => {
   fc.assert(
     fc.property(settled, ({ group, tenants }) => {
       fc.pre(tenants.length >= group.length);

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { RowReader } from '../../../src/core/rows/decoded-row.ts';
-import { inForce } from '../../../src/core/in-force.ts';
+import { applyMapping } from '../../../src/core/rows/apply-mapping.ts';
 import { mappingIdOf } from '../../../src/core/rows/mapping-rules.ts';
 import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
 import type { Fields } from './support/rows.ts';
@@ -120,21 +120,21 @@ function logged(reader: RowReader): { value: Fields; mapping: string | null } {
 it('a value written under another or an unknown mapping has the value and hash of the current one', () => {
   const fresh = readable(masked.read(ROW));
   for (const mapping of ['another', null]) {
-    const found = inForce(masked, { ...logged(plain), mapping });
+    const found = applyMapping(masked, { ...logged(plain), mapping });
     expect(masked.hashOf?.(found)).toEqual(fresh.hash);
     expect(JSON.stringify(found)).toBe(JSON.stringify({ ...fresh.value }));
   }
   // one pseudonymised under another key is masked a second time
   const other = logged(absencesReader({ ...MASK, pseudonymiseKey: 'another key of sixteen' }));
-  expect(inForce(masked, other)).not.toMatchObject({ student: other.value['student'] });
+  expect(applyMapping(masked, other)).not.toMatchObject({ student: other.value['student'] });
 });
 
 it('a value stays as it is under its own mapping, and under a mapping that takes nothing out', () => {
   const record = logged(masked);
-  for (const reader of [masked, plain]) expect(inForce(reader, record)).toEqual(record.value);
+  for (const reader of [masked, plain]) expect(applyMapping(reader, record)).toEqual(record.value);
 });
 
 it('a value that cannot be decoded again is reduced to its id', () => {
   const value = { ...logged(plain).value, fromTime: null };
-  expect(inForce(masked, { value, mapping: null })).toEqual({ sourcedId: 'absence-1' });
+  expect(applyMapping(masked, { value, mapping: null })).toEqual({ sourcedId: 'absence-1' });
 });

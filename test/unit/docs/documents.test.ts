@@ -142,7 +142,7 @@ it.each(TENANT_PARTS)('help on the part %s says why the part is not ready and wh
   expect(pageOn(part)).toContain(`- \`${part}\`: `);
 });
 
-it('help prints what a word means that is the heading of no section', () => {
+it('help explains a word of the glossary that is not the heading of a section', () => {
   expect(pageOn('guard')).toMatch(/^- \*\*guard\*\*: /);
   expect(() => pageOn('gruad')).toThrow('There is no help on gruad; did you mean guard?');
 });

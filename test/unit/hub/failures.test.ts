@@ -211,7 +211,7 @@ it('the circuit breaker is reported once when it opens, and closes after one goo
   expect(circuit).toMatchObject([{ type: 'circuit-opened' }, { type: 'circuit-closed' }]);
 });
 
-it.each([404, 429, 401, 403])('the circuit breaker stays closed after %i', async (status) => {
+it.each([404, 429, 401, 403])('the circuit breaker stays closed after HTTP %i', async (status) => {
   const breaker = { failures: 1, firstMs: 60_000 };
   const scripts = [answer(status), answer(status, {}, { 'retry-after': '1' })];
   const { requests } = await exchange(scripts, { breaker, ...once, reads: [{}, {}, {}] });

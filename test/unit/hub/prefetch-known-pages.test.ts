@@ -210,7 +210,7 @@ it('a scan of known pages joins short pages, so that insertions do not make ever
   expect((await test.scan()).found.length).toBeLessThanOrEqual(PAGES + 3);
 });
 
-it('a scan of known pages cancels, of the waiting requests, only that for a page that begins elsewhere', async () => {
+it('a scan of known pages cancels only the waiting request for a page that now begins elsewhere', async () => {
   await using test = await school();
   await test.scan();
   test.ids.splice(1, 1);
@@ -275,7 +275,7 @@ const changes = fc.record({
 
 const styles = fc.constantFrom('links', 'no links', 'ignores limit', 'clamps limit' as const);
 
-it('random changes and failures leave each scan with every row once, and versions that never go back', async () => {
+it('random changes and failures leave each scan with every row once, and no version goes back', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(changes, { minLength: 2, maxLength: 5 }), styles, async (scans, style) => {
       await using test = await school({ pageSize: style === 'clamps limit' ? 2 * PAGE_ROWS : PAGE_ROWS });

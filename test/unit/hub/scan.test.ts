@@ -103,7 +103,7 @@ it('a scan fails if the hub pages otherwise from its middle on, and the next sca
   ]);
 });
 
-it('an incremental scan, whose filter has more, finds out for itself how the hub pages', async () => {
+it('an incremental scan has another filter, and finds out for itself how the hub pages', async () => {
   const script: Script = (request, response) =>
     (request.query.get('filter')?.includes(' AND ') ? answer(400) : hub(noCursor))(request, response);
   const { outcomes } = await exchange([script], { reads: [{}, incremental, {}] });

@@ -29,7 +29,7 @@ it('narrower semaphores within a wider one take turns, each in the order of arri
   expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
 });
 
-it('a semaphore within a wider one never grants more than either has, and gets all permits back', async () => {
+it('a semaphore within a wider one never grants more permits than either has, and gets all back', async () => {
   const asked = fc.record({
     tenant: fc.nat(2),
     waits: fc.nat(3),

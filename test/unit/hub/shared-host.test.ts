@@ -37,7 +37,7 @@ it.each([
   ['one tenant with three requests', 1, 3, 1],
   ['one tenant with one request', 1, 1, 1],
   ['four tenants', 4, 4, 3],
-])('tenants at one host leave places while the Core API hangs: %s', async (_, tenants, requests, share) => {
+])('other requests go on while the Core API of a host hangs: %s', async (_, tenants, requests, share) => {
   const host = { all: new Semaphore(8), core: new Semaphore(3) };
   const over = new AbortController();
   const asked = { student: 'a', from: '2026-03-01', to: '2026-03-02', signal: over.signal };

@@ -124,7 +124,7 @@ it.each([
   expect(error).toMatchObject({ message: expect.stringContaining(codes) as string });
 });
 
-it('free text that the hub sends in bytes that are not HTTP appears in no error', async () => {
+it('no error shows free text of an answer that is not HTTP', async () => {
   const garbage: Script = (_, response) => {
     response.socket?.end(`HTTP/1.1 200 OK\r\n${TEXT}\r\nX Y: ${TEXT}\r\n\r\n`);
   };

@@ -22,7 +22,7 @@ const { signal } = new AbortController();
 /** A Core API in virtual time, and the syncs of `schedules` that ask it. It is Wednesday noon. */
 class LessonBench {
   readonly time = new VirtualTime(Date.parse('2026-11-18T12:00:00Z'));
-  readonly changes = new ChangedScopes();
+  readonly changedScopes = new ChangedScopes();
   readonly transactions: Transaction[] = [];
   readonly committedAtMs: number[] = [];
   readonly requests: { readonly student: string; readonly from: string; readonly to: string }[] = [];
@@ -95,7 +95,7 @@ class LessonBench {
       now: this.time.now,
       absentIn: () => Promise.resolve(new Set(this.absent)),
       allStudents: () => Promise.resolve(this.lessons.keys()),
-      changes: this.changes,
+      changedScopes: this.changedScopes,
     });
   }
 }
@@ -159,7 +159,7 @@ it('a full sync of schedules publishes a day as empty only if it had lessons, af
   const made = bench(6);
   await made.sync('FULL');
   made.lessons.set('s01', new Set(['2026-11-18']));
-  made.changes.note(['s01']);
+  made.changedScopes.note(['s01']);
   await made.sync('INCREMENTAL');
   expect(await made.sync('FULL')).toMatchObject({ unconfirmed: 1 });
   expect(made.view()).toMatchObject({ 's01|2026-11-19': 1 });
@@ -178,7 +178,7 @@ it('a full sync of schedules rejects a student whose lessons are nested too deep
   expect(await made.sync('FULL')).toMatchObject({ stats: { rowsCreated: 4, rowsRejected: 1 } });
 });
 
-it('a full sync of schedules counts days that became empty earlier that day once for the guard', async () => {
+it('the guard counts a day of lessons that became empty once, also in a later full sync of the same date', async () => {
   const made = bench(5);
   made.guard = { rows: 2, ratio: 0.5 };
   await made.sync('FULL');
@@ -224,20 +224,20 @@ it('a student without an answer stays a reject, and is asked for again after pau
   expect(askedAfterSeconds).toEqual([0, 5, 15, 35, 75, 155]);
   expect(Object.keys(made.view('rejects'))).toEqual(['schedules|s03%7C*']);
   made.trouble = () => null;
-  made.changes.note(['s03']);
+  made.changedScopes.note(['s03']);
   await made.sync('INCREMENTAL');
   expect(made.view('rejects')).toEqual({});
-  expect(made.changes.isDue(Infinity)).toBe(false);
+  expect(made.changedScopes.isDue(Infinity)).toBe(false);
 });
 
 it('students whose absences changed are asked for at once, before students without an answer', async () => {
   const made = bench(3);
   made.trouble = unavailable('s01');
   await made.sync('FULL');
-  made.changes.note(['s03']);
+  made.changedScopes.note(['s03']);
   expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s03', 's01']);
   await made.sync('INCREMENTAL');
-  made.changes.note(['s02']);
+  made.changedScopes.note(['s02']);
   expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s02']);
 });
 
@@ -245,10 +245,10 @@ it('a student without an answer fails an incremental sync only if another studen
   const made = bench(3);
   await made.sync('FULL');
   made.trouble = unavailable('s01');
-  made.changes.note(['s01']);
+  made.changedScopes.note(['s01']);
   expect(await made.sync('INCREMENTAL')).toMatchObject({ kind: 'complete' });
   made.trouble = unavailable('s01', 's02', 's03');
-  made.changes.note(['s01']);
+  made.changedScopes.note(['s01']);
   await expect(made.sync('INCREMENTAL')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
   made.trouble = () => null;
   expect(await askedBy(made, 'INCREMENTAL')).toContain('s01');
@@ -267,15 +267,15 @@ it('no student becomes a reject because of a token or a circuit that lets nothin
 it('an incremental sync asks for the wanted students whose absences changed, and for no others', async () => {
   const made = bench(4, 'absent');
   made.absent.add('s01').add('s02');
-  made.changes.note(['s01', 's02', 's03', 's04']);
+  made.changedScopes.note(['s01', 's02', 's03', 's04']);
   await made.sync('FULL');
   const before = made.transactions.length;
   expect(await askedBy(made, 'INCREMENTAL')).toEqual([]);
-  made.changes.note(['s01']);
+  made.changedScopes.note(['s01']);
   expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s01']);
   expect(made.transactions).toHaveLength(before);
   made.absent.add('s04');
-  made.changes.note(['s01', 's03', 's04']);
+  made.changedScopes.note(['s01', 's03', 's04']);
   expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s01', 's04']);
   const published = { mode: 'INCREMENTAL', complete: true, rowsPublished: 2 };
   expect(made.transactions.at(-1)?.progress).toMatchObject(published);

@@ -188,7 +188,7 @@ it('a connection serves its tenants in turn, one request at a time', async () =>
   expect(arrived).toEqual([...tenants, ...tenants, ...tenants]);
 });
 
-it('commits pass while a quota lets no batch pass', async () => {
+it('a commit is sent at once while a quota delays batches', async () => {
   const arrived: string[] = [];
   const broker = await startBroker((each) => {
     const tenant = tenantIn(each);

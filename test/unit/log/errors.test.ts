@@ -137,7 +137,7 @@ it.each([
 });
 
 it.each(['CLUSTER_AUTHORIZATION_FAILED', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED'])(
-  '%s leads to the command that names the right, if the request is not known to need any',
+  'the remedy for %s names a command that names the right, if the right is not known',
   (type) => {
     const error = kafkaError(new RequestFailure('refused', { type }), 'asking');
     expect(error.code).toBe('KAFKA_REFUSED');

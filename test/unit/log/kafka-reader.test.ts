@@ -101,7 +101,7 @@ it.each([
   ['includes what was decided between the request for the end and the first fetch', true, [5], 5],
   ['ends at the stable end where a transaction stays undecided', true, [3, 12_000], 3],
   ['ends at the requested end when undecided transactions are not awaited', false, [3], 3],
-])('a reading of a topic up to an end %s', async (_, awaitsDecision, happens, end) => {
+])('reading a topic up to a given end %s', async (_, awaitsDecision, happens, end) => {
   const topics = laggingTopics({ progress: 5, dead: 5 });
   const seen = read(topics, { awaitsDecision });
   for (const what of happens) {

@@ -17,7 +17,7 @@ function brokersThatAnswer(answer: object, onThrottled = vi.fn<(ms: number) => v
   return new KafkaTransactionBrokers({ ask } as KafkaConnections, onThrottled);
 }
 
-it('a refused transaction names the topic without a right, not the partitions not attempted', async () => {
+it('the error of a refused transaction names the topic to which the right is missing, and no other', async () => {
   const errors = [
     { topic: 'p.t.users', partitionErrors: [{ partition: 0, errorCode: 55 }] },
     { topic: 'p.t.results', partitionErrors: [{ partition: 0, errorCode: 29 }] },

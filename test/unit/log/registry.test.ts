@@ -177,7 +177,7 @@ it.each([
   await registry.ping();
 });
 
-it('schema ids in another order stay lost for a tenant until it registers its schemas again', async () => {
+it('if a registry gives its ids out in another order, they stay lost until each tenant registers again', async () => {
   const { registry, register, trouble } = await startRegistry();
   for (const tenant of ['first', 'second']) {
     await register(`${tenant}.orgs`);

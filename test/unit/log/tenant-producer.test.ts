@@ -61,7 +61,7 @@ it('a tenant begins a transaction when another tenant of the process has ended i
   expect(events).toEqual(['one ends', 'other begins']);
 });
 
-it('a tenant sends nothing with a new producer for a task of the producer before', async () => {
+it('a task that waited while its producer was replaced fails, and the new producer sends nothing', async () => {
   const transactions = new Turns(new Semaphore(1), 60_000);
   const [one, other] = [createdProducer(transactions), createdProducer(transactions)];
   const first = Promise.withResolvers<void>();

@@ -112,7 +112,7 @@ const JOINED = 't0,t1, moved t1';
 const RESUMED = 't0,t1, moved ';
 const LOST = 'lost: KAFKA_UNREACHABLE';
 
-it('a worker joins under the id that the coordinator gives it first', async () => {
+it('a worker joins its group under the id that the coordinator has given it', async () => {
   const { coordinator, events, claims } = worker();
   const idRequired = Object.assign(new Error(), { name: 'KafkaJSMemberIdRequired', memberId: 'me' });
   coordinator.joinGroup.mockRejectedValueOnce(idRequired);

@@ -124,7 +124,7 @@ it('an unfinished sync moves neither the watermark nor the last complete sync', 
   expect(writer.progress?.watermarkMs).toBe(2_000);
 });
 
-it('the settlement of missing rows is committed with their removals, whichever sync commits these', async () => {
+it('the settlement of missing rows is committed with their removals, whichever sync commits the removals', async () => {
   const { writer, deletions, accept } = await bench();
   const quick = beginSync(writer);
   await accept(quick, row('a', 'x'), row('b', 'x'));

@@ -51,7 +51,7 @@ it('a sync of some scopes sets no watermark before a sync of all scopes has set 
   expect(session.writer.progress).toMatchObject({ watermarkMs: null, lastCompleteFull: null });
 });
 
-it('a raised incrementalOverlap reaches further back once, in the first incremental sync', async () => {
+it('after incrementalOverlap was raised, the first incremental sync reaches further back, and no other', async () => {
   const hub = loaded();
   await runSync(await hub.session({ overlapMs: 5 * MINUTE }), 'FULL', { signal });
   const loadedAtMs = hub.nowMs;

@@ -91,7 +91,7 @@ it.each([
   expect(bench.view('rejects')).toEqual({});
 });
 
-it('an afterschool that cannot be read keeps no reject of another, and makes no row foreign', async () => {
+it('while one afterschool cannot be read, the others lose old rejects, and their new rows are published', async () => {
   await using bench = await openBench('afterschool-users');
   bench.unreadable.add('x02-a');
   await bench.sync('FULL');

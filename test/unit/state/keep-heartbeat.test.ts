@@ -3,7 +3,7 @@ import type { Coordination } from '../../../src/state/coordination.ts';
 import { keepHeartbeat } from '../../../src/state/keep-heartbeat.ts';
 
 it.each([false, true])(
-  'a heartbeat is renewed every three seconds, and withdrawn at the end unless another owner follows: %s',
+  'a heartbeat is renewed every three seconds, and is left to an owner that follows: %s',
   async (isFollowed) => {
     const did: unknown[] = [];
     const coordination: Partial<Coordination> = {

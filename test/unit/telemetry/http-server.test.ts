@@ -102,7 +102,7 @@ it('the status server closes idle connections beyond its limit, the oldest first
   expect((await metrics).text).toBe('up 1\n');
 });
 
-it('a trouble of a tenant that lasts is news once', () => {
+it('a lasting trouble of a tenant is news only once', () => {
   const [tenant] = boardOf(0).board.tenants;
   const reports = [NO_HUB, NO_HUB, { ...NO_HUB, why: 'the hub refuses the token' }, null, null];
   expect(reports.map((each) => tenant?.report('hub', each))).toEqual([true, false, true, true, false]);

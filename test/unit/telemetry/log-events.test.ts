@@ -53,7 +53,7 @@ it.each([
   ]);
 });
 
-it('a setting that nothing at the hub fits is logged once for each collection, with what to do', () => {
+it('a setting that matches nothing at the hub is logged once for each collection, with what to do', () => {
   const unmet = ['drop: no row has the field emial; did you mean email?'];
   const lines = logged(syncEnded({ unmet }), syncEnded({ unmet }), syncEnded({ unmet, collection: 'orgs' }));
   expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([
@@ -62,7 +62,7 @@ it('a setting that nothing at the hub fits is logged once for each collection, w
   ]);
 });
 
-it('the log does not say of a hub that is away that it answers otherwise than expected', () => {
+it('the log distinguishes a hub that cannot be reached from a hub that answers unlike the specification', () => {
   const away = { type: 'circuit-opened', retryInMs: 5_000 } as const;
   const differs = { type: 'hub-differs', target: 'users', how: 'it ignores the limit' } as const;
   const lines = logged(...[away, differs].map((event) => ({ type: 'hub', event }) as const));

@@ -31,7 +31,7 @@ it.each([
   expect(text).not.toContain('S3CRET');
 });
 
-it('the log shows no secret from messages, and everything else', () => {
+it('the log takes secrets out of messages, and shows all other fields', () => {
   const { text } = written((logger) => {
     logger.info('got Bearer S3CRET.abc');
     logger.info('at %s', 'http://me:S3CRET@h');
@@ -106,7 +106,7 @@ it.each([
   ['Kafka', { name: 'KafkaJSProtocolError', frame: '/app/src/x.ts:1:1' }],
   ['the system', { code: 'ECONNRESET', frame: 'node:net:1:1' }],
   ['a library', { code: 'ERR_STREAM_PREMATURE_CLOSE', frame: '/app/node_modules/kafkajs/src/x.js:1:1' }],
-])('an error of %s is logged without the insides of libraries', (_name, { frame, ...parts }) => {
+])('an error of %s is logged without the internals of libraries', (_name, { frame, ...parts }) => {
   const cause = Object.assign(new Error('broken'), parts, {
     stack: `Error: broken\n    at send (${frame})`,
   });

@@ -24,7 +24,7 @@ const PAGE: PipelineEvent = {
     rowsRejected: 1,
     rowsStale: 1,
     rowsRepeated: 2,
-    rowsOver: 3,
+    rowsAlreadyDeleted: 3,
   },
   rows: 3,
 };

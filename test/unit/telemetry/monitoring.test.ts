@@ -72,7 +72,7 @@ it('alerts and dashboard ask only for metrics and labels that the program export
   expect(wrong).toEqual([]);
 });
 
-it('alerts and dashboard group and name by labels that the metrics of the query have', async () => {
+it('alerts and the dashboard use only labels that the metrics of their queries have', async () => {
   const known = await exported();
   const wrong = [
     ...panelQueries.map(({ expr, legendFormat }) => ({ expr, text: legendFormat })),

@@ -294,7 +294,7 @@ it('a process that begins is starting, and not in trouble, until the hub has ans
 
 it('a process that is ready names the tenant that is not, and why', () => {
   const board = new Board(configOf(['north', 'south'], ['users']), { version: '1', now: () => START_MS });
-  board.hold(['north', 'south']);
+  board.showTenants(['north', 'south']);
   for (const event of [...opened, caughtUp('users', loaded('users', START_MS)), requestDone('users')])
     board.note('north', event);
   board.note('south', sessionFailed);
@@ -318,7 +318,7 @@ it('a process that is ready names the tenant that is not, and why', () => {
 
 it('a process without tenants is ready, unless it could not mirror the next one', () => {
   const { board } = boardOf(START_MS);
-  board.hold([]);
+  board.showTenants([]);
   expect(board.readiness().reasons).toEqual([]);
   board.report('redis', { why: 'away', remedy: 'look' });
   expect(board.readiness().reasons).toMatchObject([{ part: 'redis', why: 'away' }]);

@@ -135,7 +135,7 @@ it('a full sync that is due waits for its turn, while incremental syncs go on', 
   expect(permits.tryAcquire()).toBeTypeOf('function');
 });
 
-it('a full sync that is due and waits for its turn is given up for what comes first', async () => {
+it('a due full sync that waits for its turn ends without reading when something else comes first', async () => {
   const { release, permits, syncs, modes } = await waiting();
   const first = new AbortController();
   const full = syncs.withFollowUps('FULL', { signal, untilTurn: first.signal });
@@ -185,7 +185,7 @@ it('a requested full sync runs while a due one waits for its turn, and no turn s
   expect(permits.tryAcquire()).toBeTypeOf('function');
 });
 
-it('a confirming sync that is not needed runs only where a hold that has ended put off a removal', async () => {
+it('a requested confirming sync that is not needed runs only if a hold that is over put removals off', async () => {
   const deletions = { onHoldSinceMs: null as number | null };
   const progress = (rowsOnHold: number) => ({ rowsOnHold, deletions }) as Progress;
   const once = async (rowsOnHold: number) => {

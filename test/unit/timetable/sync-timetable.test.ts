@@ -36,7 +36,7 @@ it.each([
     },
     findings: new HubFindings(),
     deletions: { missing: null, isForeign: false },
-    source: { changes },
+    source: { changedScopes: changes },
   } as unknown as MirroredCollection);
   expect(timetable.next()).toMatchObject(expected);
 });

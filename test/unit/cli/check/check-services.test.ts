@@ -13,7 +13,7 @@ function textsOf(tried: Record<string, unknown>) {
   return found.map(({ level, text }) => [level, text]);
 }
 
-it('check names each broker that does not answer, and how many do', () => {
+it('check names each broker that does not answer, and says how many brokers answer', () => {
   const found = textsOf({
     'a:1': null,
     'b:2': new RequestFailure('unsent', { cause: refused }),

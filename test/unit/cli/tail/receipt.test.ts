@@ -84,13 +84,13 @@ it('the receipt of "tail --about" says that a record of a decision stays, whatev
   expect(cells.join(' ')).toContain('not complete until 2026-11-30T10:02:00.000Z: ');
 });
 
-it('the receipt of "tail --about" leaves open whether an id that no record contains was erased or mistyped', () => {
+it('the receipt of "tail --about" says that an id that is not found may be erased or mistyped', () => {
   expect(receiptOf(['other 08:00 other']).verdict).toMatch(
     /^nothing found: no record .* If it was there before, its erasure .* is complete; if not, check the id/,
   );
 });
 
-it('the receipt of "tail --about" says if Kafka should have deleted the records that it still has', () => {
+it('the receipt of "tail --about" says so if Kafka has not deleted records in time', () => {
   expect(receiptOf(REMOVED, { now: '30T10:03' }).verdict).toMatch(
     /^not complete: Kafka still has these records, although it should have deleted them by 2026-11-30/,
   );

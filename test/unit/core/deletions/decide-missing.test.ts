@@ -172,7 +172,7 @@ it('the state of missing rows says why and since when they are on hold, and coun
   expect(released).toMatchObject({ approvedGone: 8, removedToday: 0 });
 });
 
-it('no row is removed that was not missed twice in a row or is on hold, unless it is approved', () => {
+it('a row is removed only if it was missed twice in a row and is not on hold, or if it was approved', () => {
   const ids = fc.uniqueArray(
     fc.nat({ max: 12 }).map((id) => `row-${id}`),
     { maxLength: 8 },

@@ -40,7 +40,7 @@ it.each<[string, Partial<TenantFacts>, (number | null)?]>([
 });
 
 it.each(['kafka', 'registry', 'hub', 'quota'] as const)(
-  'while changes arrive in time, trouble of the part %s does not make the copy anything but fresh',
+  'a copy counts as fresh while changes arrive in time, whatever is wrong with the part %s',
   (part) => {
     expect(answer({ reported: [{ ...away, part }] })).toBe('complete and fresh, up to 6 min ago');
   },

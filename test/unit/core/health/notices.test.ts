@@ -101,7 +101,7 @@ it('a hold is over for the receiver when every row is back, although it lasts un
   expect(told(2)).toEqual(['over ROWS_ON_HOLD: 7 rows back']);
 });
 
-it('the end of several holds counts the rows of all, those that healed meanwhile included', () => {
+it('the notice of the end counts the rows of all holds, also of a hold that ended before the others', () => {
   const holdOf = (collection: 'users' | 'orgs', rows: number, onHoldSinceMs: number | null) =>
     caughtUp(collection, onHoldIn(collection, rows, { nowMs, onHoldSinceMs }));
   told(0, holdOf('users', 38, START_MS), holdOf('orgs', 100, START_MS));
@@ -112,7 +112,7 @@ it('the end of several holds counts the rows of all, those that healed meanwhile
   expect(last).toMatchObject({ rows: 148, what: '148 rows are on hold in orgs, users' });
 });
 
-it('a hold gets another notice when it has doubled, but not at each row more', () => {
+it('a hold gets another notice when its rows have doubled, and none for each further row', () => {
   told(0, hold(40, START_MS));
   expect(told(2)).toEqual(['begun ROWS_ON_HOLD']);
   expect(told(2, hold(79, START_MS))).toEqual([]);

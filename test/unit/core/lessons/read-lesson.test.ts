@@ -55,7 +55,7 @@ it.each([
   expect(times({ start, end })).toEqual(expected);
 });
 
-it('a start of a lesson that cannot be read leaves its day unknown, and such an end is null', () => {
+it('a lesson whose start cannot be read has no day, and an end that cannot be read is null', () => {
   const texts = 'at eight|08:15||2026-02-30T08:15|2026-11-20T24:00|2026-11-20T08:15+01:00[Europe/Oslo]';
   for (const time of [...texts.split('|'), 1795158900000, ['2026-11-20T08:15']]) {
     expect(times({ start: time })).toEqual(['`start` of a lesson cannot be read as a time']);

@@ -83,11 +83,11 @@ test.each([
   ['an empty time whose name is escaped', `{"users":[{"\\u0064ateLastModified":"","x":{${time}}}]}`],
   ['a time whose name has an escaped capital', `{"users":[{"date\\u004castModified":"","x":{${time}}}]}`],
   ['a row as long as a record may be', `{"users":[{"x":"${'a'.repeat(100_001)}",${time}}]}`],
-])('no digest is proven of a page with %s', (_, text) => {
+])('the digest of a page with %s is not proven to leave out times of modification alone', (_, text) => {
   expect(provenDigest(Buffer.from(text))).toBeNull();
 });
 
-test('a digest is proven of an ordinary page, with any spaces and with a byte order mark', () => {
+test('the digest of an ordinary page is proven, whatever its white space, and with a byte order mark', () => {
   const [shortest, longest] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000000000+00:00'];
   const rows = [shortest, longest].map((dateLastModified, x) => ({ sourcedId: 'a', dateLastModified, x }));
   const texts = [undefined, 1, '\t'].map((space) => textOf(rows, space));

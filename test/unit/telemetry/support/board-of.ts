@@ -31,7 +31,7 @@ export function boardOf(startMs: number, collections: readonly CollectionName[] 
   const now = (): number => nowMs;
   const registry = new Registry();
   const board = new Board(configOf(['north'], collections), { version: '1.2.3', now });
-  board.hold(['north']);
+  board.showTenants(['north']);
   const count = createMetrics(registry, board, { process: false });
   const emit = (...events: readonly PipelineEvent[]): void => {
     for (const event of events) {

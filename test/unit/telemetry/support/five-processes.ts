@@ -26,7 +26,7 @@ export async function fiveProcesses(startMs: number, count = 20) {
   const boards = [0, 1, 2, 3, 4].map((at) => {
     const board = new Board(configuration, { version: '1.2.3', now, read });
     const own = tenants.filter((_, index) => index % 5 === at);
-    board.hold(own);
+    board.showTenants(own);
     for (const id of own) {
       board.note(id, { type: 'owned', owner: ownerOf(at, id) });
       for (const collection of COLLECTIONS) board.note(id, caughtUp(collection, loaded(collection, startMs)));

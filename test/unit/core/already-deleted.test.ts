@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { isOverBeforeMet } from '../../../../src/core/deletions/over-before-met.ts';
-import type { ReadableRow } from '../../../../src/core/rows/decoded-row.ts';
+import { isAlreadyDeleted } from '../../../src/core/rows/already-deleted.ts';
+import type { ReadableRow } from '../../../src/core/rows/decoded-row.ts';
 
 function row(value: object): ReadableRow {
   return { kind: 'row', sourcedId: 'new', value, hash: Buffer.alloc(16), modifiedAtMs: null };
@@ -13,6 +13,6 @@ it.each([
   ['a deleted absence of an unknown former version', { deletedTime: 5, replaces: { sourcedId: 'x' } }, true],
   ['a deletion of a published absence', { deletedTime: 5, replaces: { sourcedId: 'known' } }, false],
   ['a live absence', { deletedTime: null }, false],
-])('whether %s was over before Rollcall first read the row (%j): %s', (_name, value, is) => {
-  expect(isOverBeforeMet(row(value), (key) => key === 'known')).toBe(is);
+])('%s (%j) counts as already deleted when Rollcall first reads the row: %s', (_name, value, is) => {
+  expect(isAlreadyDeleted(row(value), (key) => key === 'known')).toBe(is);
 });

@@ -1,10 +1,12 @@
-import type { ReadableRow } from '../rows/decoded-row.ts';
+import type { ReadableRow } from './decoded-row.ts';
 
 /**
- * Whether a row that is not known yet is over already. Public servers hide such rows from the plain list and show them to
- * filters, so only a full sync, which reads the plain list, takes them in. `isLive`: whether a version is of a live absence.
+ * Whether a row that is not published yet is deleted already: it is marked `tobedeleted`, or it has a `deletedTime` and
+ * replaces no version of a live absence. Public servers leave such rows out of the plain list, and return them for a
+ * filter by time. So only a full sync, which reads the plain list, publishes them. `isLive`: whether a version belongs
+ * to a live absence.
  */
-export function isOverBeforeMet(
+export function isAlreadyDeleted(
   { value }: Pick<ReadableRow, 'value'>,
   isLive: (key: string) => boolean,
 ): boolean {
