@@ -107,7 +107,7 @@ export const LINES: readonly Line[] = [
     value: ({ chains }) => chains && { spread: scaled(chains.peakMiB, MB_IN_MIB) },
   },
   {
-    ...line('peak-later', 'peak resident size after all other syncs, too', {
+    ...line('peak-later', 'peak resident size in all syncs, the first and later ones', {
       part: 'chains',
     }),
     ...MEGABYTES,
@@ -116,7 +116,7 @@ export const LINES: readonly Line[] = [
   {
     ...line(
       'pages',
-      'rows/s of an unchanged full sync with 8 requests at once, as a multiple of the rows/s with one request at a time (200 ms for each page)',
+      'how many times as fast an unchanged full sync is with 8 requests at once as with one at a time, at 200 ms for each page',
       {
         part: 'pages',
         target: 7,
@@ -127,7 +127,11 @@ export const LINES: readonly Line[] = [
     value: ({ pages }) => pages && { spread: pages.unchangedTimes, records: 0 },
   },
   {
-    ...line('pages-first', 'the same multiple in a first full sync', { part: 'pages' }),
+    ...line(
+      'pages-first',
+      'how many times as fast a first full sync is with 8 requests at once as with one at a time',
+      { part: 'pages' },
+    ),
     better: 'more',
     value: ({ pages }) => pages && { spread: pages.firstTimes, records: pages.rows },
   },
@@ -177,7 +181,7 @@ export const LINES: readonly Line[] = [
     value: ({ chains }) => chains && bytesEach(chains.index, Object.keys(chains.index)),
   },
   {
-    ...line('peers-first', "CPU of a first pull, as a multiple of Redpanda Connect's (safe)", {
+    ...line('peers-first', 'CPU of a first pull, as a multiple of that of Redpanda Connect, safe', {
       part: 'peers',
       target: 0.4,
     }),
@@ -189,17 +193,21 @@ export const LINES: readonly Line[] = [
       }),
   },
   {
-    ...line('peers-peak', "peak resident size of a first pull, as a multiple of Redpanda Connect's (safe)", {
-      part: 'peers',
-      target: 1,
-    }),
+    ...line(
+      'peers-peak',
+      'peak resident size of a first pull, as a multiple of that of Redpanda Connect, safe',
+      {
+        part: 'peers',
+        target: 1,
+      },
+    ),
     digits: 2,
     value: ({ peers }) => peerMemory(peers),
   },
   {
     ...line(
       'peers-unchanged',
-      "CPU of an unchanged pull, running process, as a multiple of the best peer's",
+      'CPU of an unchanged pull by a running process, as a multiple of that of the best other program',
       {
         part: 'peers',
         target: 0.12,

@@ -80,7 +80,7 @@ export function growthCells(sizes: readonly GrowthNumbers[]): string[][] {
 }
 
 const PEER_HEADINGS = [
-  'each pull by a new process',
+  'program, with a new process for each pull unless the row says otherwise',
   'first pull, CPU s',
   'peak MiB',
   'rows/s',

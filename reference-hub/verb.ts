@@ -28,10 +28,15 @@ export function command(): Command {
     .option('--port <number>', 'port to listen on; 0 takes any free one', wholeNumber, 8090)
     .option('--students <number>', 'size of the district', wholeNumber, size.students)
     .option('--seed <number>', 'the same seed, size and date give the same district', wholeNumber, 1)
-    .option('--results-per-student-year <number>', 'of each student', wholeNumber, size.resultsPerStudentYear)
+    .option(
+      '--results-per-student-year <number>',
+      'how many results each student gets in a school year',
+      wholeNumber,
+      size.resultsPerStudentYear,
+    )
     .option(
       '--absences-per-student-year <number>',
-      'of each student',
+      'how many absences each student has in a school year',
       wholeNumber,
       size.absencesPerStudentYear,
     )

@@ -110,7 +110,7 @@ async function livingOwner(
   const pid = owner === null ? null : livingProcess(owner);
   if (pid === null) return null;
   if (hasBegun) throw takenOver(assembly, { tenantId, pid });
-  const what = `Process ${pid} on this machine runs for tenant ${tenantId} and cannot be asked: nothing was done`;
+  const what = `Process ${pid} on this machine mirrors tenant ${tenantId}, and this command cannot send it a request: nothing was done`;
   throw new RollcallError('USAGE_INVALID', what, {
     remedy:
       assembly.config.redis === undefined

@@ -15,7 +15,10 @@ export function command(): Command {
       'Prints the topics of the configuration, with their keys, headers, Avro schemas and settings, as an AsyncAPI 3 document.',
     )
     .option('--tenant <id>', 'only this tenant')
-    .addHelpText('after', '\nContacts no service. YAML (or --json):  rollcall contract > asyncapi.yaml')
+    .addHelpText(
+      'after',
+      '\nIt contacts no service, and prints YAML, or JSON with --json.\n\nExample:\n  rollcall contract > asyncapi.yaml',
+    )
     .action(verbAction(contract));
 }
 

@@ -43,7 +43,10 @@ export function command(): Command {
       'digests of parts that "deletes list" has shown; no row of another part is removed',
     )
     .option('--tenant <id>', 'the tenant; needed if there are several')
-    .option('--reason <text>', 'the reason, for "deletes history"; needed for 90 % or more of a collection')
+    .option(
+      '--reason <text>',
+      'the reason, for "deletes history"; needed if the parts are 90 % or more of a collection',
+    )
     .addHelpText('after', APPROVE_EXIT_CODES)
     .action(verbAction(approve));
   const history = new Command('history')
@@ -52,7 +55,9 @@ export function command(): Command {
     .addHelpText('after', HISTORY)
     .action(verbAction(showHistory));
   return new Command('deletes')
-    .description('Decides about deletions. They are on hold because too many rows are missing.')
+    .description(
+      'Shows deletions that are on hold because too many rows are missing, and carries out what a person decides about them.',
+    )
     .addCommand(list.summary('what waits for a decision, since when, and why'))
     .addCommand(approval.summary('remove listed rows that the hub still does not have'))
     .addCommand(history.summary('what was decided, by whom, and why'));

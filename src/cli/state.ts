@@ -43,8 +43,8 @@ While a process runs, the index may seem a transaction or two behind, because th
           `
 Use it when "rollcall verify" reports that the index differs from the topics.
 
-Use "--reset" only to resolve ABSENCES_LOST: it publishes a null for every key of absences and absence-changes, and runs
-a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.
+Use "--reset" only to resolve ABSENCES_LOST: it publishes a null for every key of absences, absence-changes and
+absence-state, and runs a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.
 
 Example:
   rollcall state rebuild --tenant north --collection absences --reset --yes`,
@@ -70,7 +70,7 @@ function requireConfirmed(collections: readonly CollectionName[], isConfirmed: b
   if (isOfAbsences && isConfirmed) return;
   throw new RollcallError(
     'USAGE_INVALID',
-    '--reset publishes a null for every key of absences and absence-changes',
+    '--reset publishes a null for every key of absences, absence-changes and absence-state',
     {
       remedy:
         'If you want to do this, add "--collection absences" and "--yes". Consumers then see all absences again, as in a first load.',

@@ -34,14 +34,14 @@ export function command(): Command {
       `
 The first line of each tenant says whether its copy is complete and fresh. "up to 5 min ago": every change at the hub before
 that is published. "not complete": the topics lack rows, or have rows that should be gone; "not fresh": changes are missing.
-During a first load it says how many rows have been read, of how many.
+During a first load it says how many of the hub's rows have been read.
 
   rows now    number of rows in the topic now, as the process that mirrors the tenant counts them
   last full   start of the last complete full sync, by the hub's clock: all that the hub had then is published
   rows then   number of keys of the topic that the last complete full sync found at the hub
   up to       every change at the hub before this time is published, except removals
-  sync        the last sync; "…": it is not complete; "fails": two or more of the same kind have failed in a row;
-              "full waits": a full sync is due, and waits for its turn
+  sync        the last sync; "…": it is running, or has ended without being complete; "fails": two or more of the same kind
+              have failed in a row; "full waits": a full sync is due, and waits for its turn
   on hold     rows whose deletion needs a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
   ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; other collections go on
@@ -49,8 +49,8 @@ During a first load it says how many rows have been read, of how many.
 The syncs of absence-versions also write absences and absence-changes (↳). With more than ten tenants, no collections are
 printed. On a narrow terminal the least important columns are left out. --json prints the tenants of /status.json, with their collections.
 
-Exit codes: 1 a tenant or a collection is in trouble or late, or no process mirrors the tenant any more; 3 none of that,
-but something needs a decision; 0 otherwise. The exit code is about all tenants, also those that --wrong leaves out.`,
+Exit codes: 1 a tenant or a collection is in trouble or late, or no process mirrors the tenant any more; 3 none of
+these, but something needs a decision; 0 all is well. The exit code is about all tenants, including those that --wrong leaves out.`,
     )
     .action(verbAction(status));
 }

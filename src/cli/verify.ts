@@ -37,17 +37,17 @@ Kinds of differences, between the topic and the index or the hub:
   missing, left-over, different     the topic lacks the key, has a key that should not be there, or has other content
   undecodable                       the record cannot be decoded, or does not match its headers
   gap, two-students                 a step of an absence is missing or doubled; an absence mixes two students
-  reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has a row that should not be there
+  reject-missing, reject-left-over  the topic rejects lacks a row that cannot be read, or has a row that should not be there
 
 A collection is "equal" if nothing differs, and "pending" if later syncs settle all that differs, which is no fault. "next sync"
 means that the next sync settles the difference, and "next full" that the next full sync does. "missing for the first time" means
-that the next full sync only notes that the hub lacks the key. The second full sync in a row that does not find it removes it (the
-third, if the hub is paged by offset).
+that the next full sync only notes that the hub lacks the key. The second full sync in a row that does not find it removes it. (It
+is the third one if the hub is paged by offset, and no total of the hub agreed with the number of rows that came.)
 Keys are printed only with --ids or --json, since they may be those of persons.
 
 --repair first says which keys are wrong. Then it rebuilds the index of their collections, and runs a full sync of these
-collections. The full sync publishes each wrong key that the hub does not have as the topic does, and also what has changed at
-the hub. --repair then says how many records it has published, and verifies again. It never publishes a step of an absence
+collections. For each wrong key, the full sync publishes the row that the hub has. It also publishes what has changed at the
+hub. --repair then says how many records it has published, and verifies again. It never publishes a step of an absence
 twice, so a gap stays. Too many removals at once still need a decision.
 
 Exit codes: 0 equal or pending; 1 something is wrong, or could not be compared; 3 the only differences

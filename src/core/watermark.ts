@@ -61,7 +61,7 @@ export function isOversized(rowsSeen: number, knownRows: number): boolean {
 export function explainLate(filterSelectsNothing: boolean | null): string {
   const why = filterSelectsNothing
     ? "no incremental sync has brought a row, so the hub's filter on dateLastModified seems to select nothing; rollcall check tests it"
-    : 'the hub shows a row only when more time than incrementalOverlap has passed since its dateLastModified (then raise incrementalOverlap), or it changes rows without a new dateLastModified';
+    : 'either the hub shows rows later than incrementalOverlap after their dateLastModified (then raise incrementalOverlap), or it changes rows without a new dateLastModified';
   return `incremental syncs missed rows that the last full sync found: ${why}`;
 }
 

@@ -166,7 +166,7 @@ export const PAGING_FAULTS: readonly Fault[] = [
   },
   {
     name: 'skip-rows',
-    summary: 'every full page leaves out one row in the middle, as when rows move under an offset walk',
+    summary: 'every full page leaves out one row in the middle, as when rows move during a scan by offset',
     page: (page) => {
       if (page.rows.length > 2) page.rows.splice(Math.floor(page.rows.length / 2), 1);
     },

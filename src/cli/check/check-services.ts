@@ -38,7 +38,7 @@ export async function* checkKafka(
   if (denied.length === 0)
     yield ok(
       'rights',
-      `all on topics, transactional ids and groups with the prefix ${topicPrefix} are granted`,
+      `all rights on topics, transactional ids and groups with the prefix ${topicPrefix} are granted`,
     );
   for (const some of grantedTogether(denied)) yield failureOf('rights', rightsMissing(some));
   if (denied.some(({ on }) => on === 'topic')) {

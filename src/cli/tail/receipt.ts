@@ -105,7 +105,7 @@ function cellsOf(line: TopicLine): string[] {
 function verdictsOn(lines: readonly TopicLine[], nowMs: number): string[] {
   if (lines.length === 0)
     return [
-      'nothing found: no record of these topics contains this id. If it was there before, its erasure from these topics is complete; if not, check the id, and its upper and lower case',
+      'nothing found: no record of these topics contains this id. If an earlier search found it, its erasure from these topics is complete. If not, check that the id is spelled as at the hub, including its capital letters',
     ];
   const kept = lines.filter(({ isKept }) => isKept);
   const others = lines.filter(({ isKept }) => !isKept);

@@ -67,7 +67,7 @@ export function decisionsOf(
       question: isWithoutRedis
         ? NO_LIST_REMEDY
         : foreign.length > 0
-          ? `First decide whose rows of ${named(foreign)} the hub shows, because no deletion can be approved before that. This command lists the rows on hold`
+          ? `First find out whose rows the hub returns for ${named(foreign)}, because no deletion can be approved before that is decided. This command lists the rows on hold`
           : 'Run this first: it lists what is missing, from which schools, since when and why, and prints the command that approves each part that is really gone',
       commands: [`rollcall ${isWithoutRedis ? 'pull --full' : 'deletes list'} --tenant ${tenant}`],
     },

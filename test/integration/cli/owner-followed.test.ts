@@ -49,7 +49,7 @@ it('without Redis, a command does not take over a tenant that a process on the s
   await using owner = startProcess(config, 'run');
   await owner.says('"mirroring"');
   const { code, stderr } = await rollcall(config, 'pull');
-  expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be asked: nothing was done')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('cannot send it a request: nothing was done')]);
   expect((await owner.stop()).stdout).not.toContain('OWNERSHIP_LOST');
 });
 

@@ -86,7 +86,7 @@ it('the receipt of "tail --about" says that a record of a decision stays, whatev
 
 it('the receipt of "tail --about" says that an id that is not found may be erased or mistyped', () => {
   expect(receiptOf(['other 08:00 other']).verdict).toMatch(
-    /^nothing found: no record .* If it was there before, its erasure .* is complete; if not, check the id/,
+    /^nothing found: no record .* If an earlier search found it, its erasure .* is complete\. If not, check/,
   );
 });
 

@@ -180,7 +180,7 @@ it('while rows of a collection may be another tenant’s, the status offers no a
     statusOf([facts('schedules', onHold), facts('users', { isForeign })]).decisions.at(-1);
   expect(offered(false)?.question).toContain('prints the command that approves each part');
   expect(offered(true)).toMatchObject({
-    question: expect.stringContaining('First decide whose rows of users the hub shows') as string,
+    question: expect.stringContaining('First find out whose rows the hub returns for users') as string,
     commands: ['rollcall deletes list --tenant north'],
     since: new Date(NOW_MS - HOUR_MS).toISOString(),
   });
