@@ -124,13 +124,18 @@ function printFor({ output, loadConfig, flags: { tenant, cluster } }: Verb<ListF
       .trimEnd(),
   );
   output.data(resources);
-  if (UNKNOWN_TO_STRIMZI.has(config.kafka.sasl?.mechanism)) output.note(NO_LOG_IN);
+  const { sasl, ssl } = config.kafka;
+  if (UNKNOWN_TO_STRIMZI.has(sasl?.mechanism)) output.note(NO_LOG_IN);
+  if (sasl === undefined && !(typeof ssl === 'object' && ssl.cert !== undefined)) output.note(ANONYMOUS);
   return exitCode({});
 }
 
 const UNKNOWN_TO_STRIMZI = new Set<unknown>(['plain', 'scram-sha-256', 'aws-msk-iam']);
 const NO_LOG_IN =
   'The KafkaUser has no authentication, because Strimzi offers none for the mechanism of kafka.sasl: the KafkaUser only grants rights. Set kafka.sasl.mechanism to scram-sha-512, or make sure that the brokers know this user in another way.';
+
+const ANONYMOUS =
+  'The KafkaUser has no authentication, because the configuration does not log in to Kafka: the KafkaUser only grants rights. Set kafka.sasl with the mechanism scram-sha-512, or kafka.ssl.cert, if the brokers want a log-in.';
 
 /** `applies`: first creates missing topics, and corrects settings. */
 async function compareTopics(

@@ -91,12 +91,15 @@ it('check --json prints the mistakes of a configuration as findings, too', async
   }
 });
 
+const saslOf = (mechanism: string): string => `sasl: { mechanism: ${mechanism}, username: u, password: p }`;
+
 it.each([
-  ['plain', 'the KafkaUser only grants rights'],
-  ['scram-sha-512', ''],
-])('topics list --as strimzi warns if its KafkaUser cannot log in by %s', async (mechanism, warning) => {
+  ['plain', saslOf('plain'), 'the KafkaUser only grants rights'],
+  ['no mechanism', '', 'the KafkaUser only grants rights'],
+  ['scram-sha-512', saslOf('scram-sha-512'), ''],
+])('topics list --as strimzi warns if its KafkaUser cannot log in: %s', async (_, kafka, warning) => {
   const path = join(folder, 'strimzi.yaml');
-  writeFileSync(path, yamlWith({ kafka: `sasl: { mechanism: ${mechanism}, username: u, password: p }` }));
+  writeFileSync(path, yamlWith({ kafka }));
   const { code, said } = await run('topics', 'list', '--as', 'strimzi', '--config', path);
   expect([code, /the KafkaUser only grants rights/.exec(said)?.[0] ?? '']).toEqual([0, warning]);
 });
