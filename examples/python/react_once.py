@@ -14,6 +14,7 @@ forgets the positions and reads from the beginning.
 import argparse
 import json
 import sqlite3
+import sys
 from datetime import timedelta
 
 from confluent_kafka import OFFSET_BEGINNING
@@ -129,7 +130,7 @@ def main():
         consumer.assign(partitions)
 
     try:
-        # Until Rollcall has published something in the topic.
+        print(f"Waiting until Rollcall has published something in {options.topics}.{COLLECTION}", file=sys.stderr)
         while going_on and not (topic_life.read(timeout=1) and topic_life.is_read):
             pass
         if not going_on:

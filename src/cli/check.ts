@@ -113,7 +113,8 @@ function* mistypedFields(value: object): Generator<Finding> {
     for (const [name, settings] of Object.entries(mapOf(mapOf(tenant)['collections']))) {
       // The configuration itself names the fields of lessons.
       if (!isCollectionName(name) || name === 'schedules') continue;
-      const known = typedFields(readSchemaFiles(), name);
+      // OneRoster's place for further fields, which the schemas do not have.
+      const known = [...typedFields(readSchemaFiles(), name), 'metadata'];
       for (const kind of ['drop', 'pseudonymise', 'ignore'])
         for (const field of listOf(mapOf(settings)[kind]).map(String)) {
           const hint = known.includes(field) ? '' : didYouMean(field, known);

@@ -131,7 +131,7 @@ function placesOf(topic: string, verbs: readonly string[] = []): readonly [Place
   const known = [...verbs, ...pages(), ...Array.from(words, ([, word = '']) => word)];
   const having = pages().filter((page) => read(page)?.toLowerCase().includes(topic.toLowerCase()));
   throw new RollcallError('USAGE_INVALID', `There is no help on ${topic}${didYouMean(topic, known)}`, {
-    remedy: `Look at the pages ${(having.length > 0 ? having : pages()).join(', ')} ("rollcall help <page>"). "rollcall --help" lists the verbs, "rollcall help glossary" the words, and "rollcall help runbooks" the alerts and error codes.`,
+    remedy: `${having.length > 0 ? `These pages have the word: ${having.join(', ')} ("rollcall help <page>"). ` : ''}"rollcall --help" lists the verbs, "rollcall help glossary" the words, and "rollcall help runbooks" the alerts and error codes.`,
   });
 }
 
@@ -187,17 +187,18 @@ function sectionsIn(some: readonly string[], anchor: string, before?: string): r
 }
 
 function wordOf(name: string): string | undefined {
-  return itemIn(read('glossary'), `**${name}**`);
+  return itemsIn(read('glossary'), `**${name}**`);
 }
 
 /** Returns the paragraph on why a part of a tenant is not ready. */
 function partOf(name: string): string | undefined {
-  return itemIn(sectionOf('operations', 'what-is-not-ready'), `\`${name}\`:`);
+  return itemsIn(sectionOf('operations', 'what-is-not-ready'), `\`${name}\`:`);
 }
 
-/** Returns the item of a list that has this text. */
-function itemIn(list: string | undefined, text: string): string | undefined {
-  return list?.split(/^(?=- |#)/m).find((item) => item.includes(text));
+/** Returns the items of a list that have this text: the glossary has some words twice. */
+function itemsIn(list: string | undefined, text: string): string | undefined {
+  const items = list?.split(/^(?=- |#)/m).filter((item) => item.includes(text)) ?? [];
+  return items.length === 0 ? undefined : items.join('');
 }
 
 /** Replaces links to documents by the commands that print these documents. */

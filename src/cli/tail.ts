@@ -45,7 +45,7 @@ export function command(): Command {
     .argument('[collection...]', 'collections, rejects or progress; with --about, all topics by default')
     .option('--tenant <id>', 'only this tenant')
     .option('--to-end', 'print the existing records, then end', false)
-    .option('--about <id>', 'print the existing records that contain this id, then end', notEmpty)
+    .option('--about <id>', 'print the existing records that contain this id, then end', oneId)
     .option('--values', 'print the decoded values, too, with times as ISO 8601', false)
     .addHelpText(
       'after',
@@ -240,8 +240,10 @@ export function jsonLine(record: unknown): string {
   );
 }
 
-function notEmpty(text: string): string {
+/** The parser of an option. `before`: the value of the same option, if it is given twice. */
+function oneId(text: string, before: string | undefined): string {
   if (text === '') throw new InvalidArgumentError('An id is needed.');
+  if (before !== undefined) throw new InvalidArgumentError('Only one id can be searched for at a time.');
   return text;
 }
 

@@ -122,7 +122,7 @@ function verdictOnRows(lines: readonly TopicLine[], nowMs: number): string {
   const holding = lines.filter(({ held }) => held > 0);
   if (holding.length > 0) {
     const where = holding.map(({ topic, held }) => `${topic} (${countOf(held, 'key')})`).join(', ');
-    return `not complete: the id is still published in ${where}. It stays until the hub has removed or corrected these rows`;
+    return `not complete: the id is still published in ${where}. It stays until a full sync finds these rows gone or corrected, and until a person approves the removal of those on hold`;
   }
   const lastMs = Math.max(...lines.map((each) => Math.max(each.valuesGoneMs, each.keysGoneMs ?? 0)));
   if (Number.isNaN(lastMs))

@@ -60,12 +60,16 @@ it('check --offline warns of an address of a hub that ends with the path of an A
 it('check --offline warns of a field that is nearly one of the specification', async () => {
   const path = join(folder, 'fields.yaml');
   const check = (...words: string[]) => run('check', '--offline', '--config', path, ...words);
-  writeFileSync(path, yamlWith({ tenant: 'collections: { users: { drop: [emial, email, shoeSize] } }' }));
+  writeFileSync(
+    path,
+    yamlWith({ tenant: 'collections: { users: { drop: [emial, email, Metadata, shoeSize] } }' }),
+  );
   const { code, said } = await check('--strict');
   expect(code).toBe(1);
   expect(said).toMatch(
     /^ +! +tenants\[0\]\.collections\.users\.drop +emial is not a field .*; did you mean email\?$/m,
   );
+  expect(said).toContain('Metadata is not a field of the specification; did you mean metadata?');
   expect(said).not.toMatch(/email is no|shoeSize/);
 });
 
@@ -102,6 +106,11 @@ it.each([
   writeFileSync(path, yamlWith({ kafka }));
   const { code, said } = await run('topics', 'list', '--as', 'strimzi', '--config', path);
   expect([code, /the KafkaUser only grants rights/.exec(said)?.[0] ?? '']).toEqual([0, warning]);
+});
+
+it('tail --about refuses a second id, which would silently replace the first one', async () => {
+  const { code, said } = await run('tail', '--about', '42', '--about', '43');
+  expect([code, said]).toEqual([2, expect.stringContaining('Only one id can be searched for at a time')]);
 });
 
 it('each setting that init writes as a comment is accepted without its #, and none is a secret', () => {

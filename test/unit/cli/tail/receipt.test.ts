@@ -52,7 +52,7 @@ it.each([
     'a removal that came back',
     ['pupil 08:00 removal', 'pupil 09:00 about'],
     ['2', '1', 'still published', 'still published'],
-    /^not complete: the id is still published in users \(1 key\)\. It stays until the hub has removed or corrected/,
+    /^not complete: the id is still published in users \(1 key\)\. It stays until a full sync finds these rows gone or corrected/,
   ],
 ])('the receipt of "tail --about" counts %s', (_, records, [count, held, ...times], complete) => {
   const { cells, verdict } = receiptOf(records);
