@@ -90,14 +90,14 @@ it('alerts and the dashboard use only labels that the metrics of their queries h
   expect(wrong).toEqual([]);
 });
 
-it('rules group and compare by namespace and job or Pod, and those on owners by namespace and prefix', () => {
+it('rules compare by namespace and job or Pod, and those on owners by namespace and prefix or process', () => {
   const lists = alerts.flatMap(({ alert, expr }) =>
     [...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].map(([, list = '']) => ({ alert, list })),
   );
   expect(lists.length).toBeGreaterThan(20);
   const wrong = lists.filter(({ alert, list }) =>
     alert.startsWith('RollcallOwner')
-      ? !/^namespace, (prefix, )?tenant$/.test(list)
+      ? !/^namespace, (prefix|job, instance), tenant$/.test(list)
       : !/^namespace, (job|pod)/.test(list),
   );
   expect(wrong).toEqual([]);
