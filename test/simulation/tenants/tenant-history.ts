@@ -152,8 +152,9 @@ class TenantHistory extends TenantWorld {
         .filter(({ number, fate }) => fate === 'running' && this.broker.isSuperseded(number))
         .map(({ number }) => number)
         .filter(() => !this.happened.has('foreign data refused'));
-    await time.until(NOTICED_WITHIN_MS, () => unnoticed().length === 0);
-    const never = unnoticed();
+    let never: readonly number[] = [];
+    // Asked only once at each time: right afterwards, another process may become the owner.
+    await time.until(NOTICED_WITHIN_MS, () => (never = unnoticed()).length === 0);
     this.#find(never.map((number) => `continued although it was superseded: process ${number}`));
     for (const process of this.processes) process.stop();
     await Promise.all(this.processes.map(({ ended }) => ended));
