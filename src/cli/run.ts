@@ -69,7 +69,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   const server = await startStatusServer({ ...config.http, board, metrics: registry, help });
   logger.info({ host: server.host, port: server.port }, 'probes and metrics are served');
   for (const setting of unencrypted(config)) logger.warn({ remedy: ENCRYPT }, `${setting}: ${UNENCRYPTED}`);
-  const log = createEventLog(logger, { isWithoutRedis: config.redis === undefined });
+  const log = createEventLog(logger);
   const emit = (tenant: string, event: PipelineEvent): void => {
     count(tenant, event);
     log(tenant, event, board.note(tenant, event));

@@ -85,7 +85,7 @@ export class Board {
 
   /** Returns whether an event that reports a trouble is news: one cause may fail many collections. */
   note(tenant: string, event: PipelineEvent): boolean {
-    return this.#tenants.get(tenant)?.note(event) ?? event.type !== 'hub';
+    return this.#tenants.get(tenant)?.note(event) ?? true;
   }
 
   /** The tenants that this process mirrors. */

@@ -1,5 +1,4 @@
 import { enabledCollections, type TenantConfig } from '../config.ts';
-import type { EndOfHolds } from '../core/health/notices.ts';
 import type { CollectionFacts, NotReady, RunningSync } from '../core/health/tenant-facts.ts';
 import { describeError, hasCode, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -52,10 +51,6 @@ export class CollectionMonitor {
   readonly #inconclusive: Partial<Record<SyncMode, number>> = {};
   /** How many syncs of each kind have failed in a row, and why the last one did. */
   readonly #failures: Partial<Record<SyncMode, { count: number; reason: Reason } | undefined>> = {};
-  /** What has become of rows on hold. */
-  ended: EndOfHolds = { removed: 0, back: 0 };
-  /** The most rows that this hold had at once, and how many of them a person approved. */
-  #hold = { most: 0, approved: 0 };
   #late = { rowsLate: 0, filterSelectsNothing: false };
   #unmet: readonly string[] = [];
 
@@ -64,11 +59,6 @@ export class CollectionMonitor {
   }
 
   note(event: CollectionEvent, nowMs: number): void {
-    this.#note(event, nowMs);
-    this.#noteHold();
-  }
-
-  #note(event: CollectionEvent, nowMs: number): void {
     switch (event.type) {
       case 'caught-up':
         this.endSyncs();
@@ -143,24 +133,6 @@ export class CollectionMonitor {
   endSyncs(): void {
     this.running.clear();
     this.isWaiting = false;
-  }
-
-  /** A person has approved the removal of so many rows, which are removed. */
-  noteApproved(rows: number): void {
-    this.ended = { ...this.ended, removed: this.ended.removed + rows };
-    this.#hold.approved += rows;
-  }
-
-  /** When no row is on hold any more, the rows that nobody approved are back. */
-  #noteHold(): void {
-    const { most, approved } = this.#hold;
-    const { rowsOnHold = 0, deletions } = this.progress ?? {};
-    if (deletions?.onHoldSinceMs != null && rowsOnHold > 0) {
-      this.#hold.most = Math.max(most, rowsOnHold);
-      return;
-    }
-    this.ended = { ...this.ended, back: this.ended.back + Math.max(0, most - approved) };
-    this.#hold = { most: 0, approved: 0 };
   }
 
   #noteFailure(event: EndOfSync, { why, remedy }: Reason, nowMs: number): void {

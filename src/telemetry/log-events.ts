@@ -2,9 +2,7 @@ import type { Logger } from 'pino';
 import { COVERED_REMEDY, SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { UNMET_REMEDY } from '../core/rows/unmet-settings.ts';
 import { explainLate } from '../core/watermark.ts';
-import { OF_WHOLE_HUB } from '../core/health/api-watch.ts';
-import { NO_LIST_REMEDY } from '../core/health/decisions.ts';
-import { describeError, RollcallError } from '../errors.ts';
+import { describeError, type RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import { commonestReasons, type DerivedTally } from '../core/sync-stats.ts';
 import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
@@ -49,16 +47,15 @@ const DEVIATIONS = [
 
 /**
  * Returns a function that logs events; usual events only count in metrics. `isNews`: false for a failure that is logged
- * already. `isWithoutRedis`: no list of missing rows is kept.
+ * already.
  */
 export function createEventLog(
   logger: Logger,
-  { isWithoutRedis }: { readonly isWithoutRedis: boolean },
 ): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
   const said = new Set<string>();
   const recovered = new Map<string, CaughtUp[]>();
-  /** By collection: whether its failure may be one of the whole hub. */
-  const failing = new Map<string, boolean>();
+  /** The collections whose failure is logged. */
+  const failing = new Set<string>();
   return (tenant, event, isNews) => {
     const own = logger.child({ tenant });
     if (event.type === 'owned') recovered.set(tenant, []);
@@ -67,13 +64,9 @@ export function createEventLog(
       logRecovery(own, recovered.get(tenant) ?? []);
       recovered.delete(tenant);
     }
-    if (event.type === 'deletion') logDeletion(own, event.event, holdRemedy(tenant, isWithoutRedis));
+    if (event.type === 'deletion') logDeletion(own, event.event, tenant);
     else logEvent(own, event, isNews);
-    if (isNews && 'collection' in event && isFailure(event))
-      failing.set(`${tenant}/${event.collection}`, isOfWholeHub(event));
-    // The end of a failure of the whole hub is one line for all collections.
-    if (isNews && event.type === 'hub' && ANSWERS.has(event.event.type))
-      for (const [key, ofHub] of failing) if (ofHub && key.startsWith(`${tenant}/`)) failing.delete(key);
+    if (isNews && 'collection' in event && isFailure(event)) failing.add(`${tenant}/${event.collection}`);
     if (event.type !== 'sync-ended') return;
     const { collection, stats, unmet = [] } = event;
     if (event.outcome === 'complete' && failing.delete(`${tenant}/${collection}`))
@@ -88,17 +81,9 @@ export function createEventLog(
   };
 }
 
-/** If one of these is news, the whole hub was away. */
-const ANSWERS: ReadonlySet<HubEvent['type']> = new Set(['request-done', 'circuit-closed']);
-
 /** Whether the syncs of one collection fail, or prove nothing. */
 function isFailure(event: PipelineEvent): boolean {
   return event.type === 'sync-failed' || (event.type === 'sync-ended' && event.outcome === 'inconclusive');
-}
-
-function isOfWholeHub(event: PipelineEvent): boolean {
-  if (event.type !== 'sync-failed' || !(event.error instanceof RollcallError)) return false;
-  return OF_WHOLE_HUB.test(event.error.code);
 }
 
 type CaughtUp = Extract<PipelineEvent, { type: 'caught-up' }>;
@@ -160,7 +145,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       );
       return;
     case 'hub':
-      logHub(logger, event.event, isNews);
+      logHub(logger, event.event);
       return;
     default:
   }
@@ -204,16 +189,12 @@ function logSyncEnd(logger: Logger, event: SyncEnded, isNews: boolean): void {
 }
 
 /** Only the record of the decision says who decided and why, because this may name a person. */
-function logDeletion(logger: Logger, event: DeletionEvent, remedyOfHold: string): void {
+function logDeletion(logger: Logger, event: DeletionEvent, tenant: string): void {
   const nobody = { by: undefined, from: undefined, reason: undefined };
   const isGoodOrUsual = event.kind === 'healed' || event.kind === 'missing';
-  const todo = event.kind === 'hold' ? { error: { remedy: remedyOfHold } } : {};
+  const remedy = `Run "rollcall status --tenant ${tenant}": it says what to decide, and with which command. The hold ends by itself when a full sync finds all of these rows.`;
+  const todo = event.kind === 'hold' ? { error: { remedy } } : {};
   logger[isGoodOrUsual ? 'info' : 'warn']({ ...event, ...nobody, ...todo }, DELETION_WORDS[event.kind]);
-}
-
-function holdRemedy(tenant: string, isWithoutRedis: boolean): string {
-  if (isWithoutRedis) return `${NO_LIST_REMEDY}: rollcall pull --full --tenant ${tenant}`;
-  return `Run "rollcall deletes list --tenant ${tenant}": it lists the missing rows, and prints the command that approves each part that is really gone. The hold ends by itself when a full sync finds all of them.`;
 }
 
 function logCompared(logger: Logger, isNews: boolean, mismatch: RollcallError | null): void {
@@ -225,12 +206,12 @@ function logFailure(logger: Logger, isNews: boolean, failure: Readonly<Record<st
   logger[isNews ? 'warn' : 'debug'](failure, describeError(failure['error']));
 }
 
-function logHub(logger: Logger, event: HubEvent, isNews: boolean): void {
+function logHub(logger: Logger, event: HubEvent): void {
   switch (event.type) {
-    case 'request-done':
     case 'circuit-closed':
-      logger[isNews ? 'info' : 'debug'](event, isNews ? 'the hub answers again' : 'hub');
+      logger.info(event, 'the hub answers again');
       return;
+    case 'request-done':
     case 'request-failed':
     case 'request-retried':
     case 'token-obtained':

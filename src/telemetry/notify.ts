@@ -11,7 +11,6 @@ import {
   testNotice,
   textOf,
   type Notice,
-  type TenantNow,
   type Shown,
 } from '../core/health/notices.ts';
 import type { TenantStatus } from '../core/health/tenant-status.ts';
@@ -19,7 +18,6 @@ import { isoOrNull } from '../core/words.ts';
 import { isTls, isUntrusted, systemCode } from '../errors.ts';
 import { createHttpAgent, ProxyError, type HttpAgent } from '../http-agent.ts';
 import type { Board } from './board.ts';
-import type { TenantMonitor } from './tenant-monitor.ts';
 
 const LOOK_EVERY_MS = 15_000;
 const AFTER_FAILURES = { firstMs: 5_000, longestMs: 5 * 60_000 } as const;
@@ -66,10 +64,8 @@ export async function notify({ notify: settings, kafka }: Config, options: Notif
       () => undefined,
     );
     if (signal.aborted) break;
-    const tenants = board.tenants.map((monitor) => ({ monitor, status: monitor.status() }));
-    const statuses = tenants.map(({ status }) => status);
-    const here = new Map(tenants.map(({ monitor, status }) => [status.tenant, nowOf(monitor, status)]));
-    const due = book.due(shownOn(board, statuses, kafka.topicPrefix), Date.now(), here);
+    const statuses = board.tenants.map((monitor) => monitor.status());
+    const due = book.due(shownOn(board, statuses, kafka.topicPrefix), Date.now(), statuses);
     const notices = due.slice(0, MOST_NOTICES);
     if (notices.length > 0 && (await receiver.takes(notices, signal))) book.told(notices);
   }
@@ -91,11 +87,6 @@ function shownOn(board: Board, statuses: readonly TenantStatus[], prefix: string
     ...[...ofProcess, ...invalid].map((reason) => processNotice(reason, prefix)),
     ...(ofProcess.length > 0 ? hidden : ofTenants),
   ];
-}
-
-function nowOf({ lastDecision, endedHolds }: TenantMonitor, { reasons }: TenantStatus): TenantNow {
-  const isStarting = reasons.some(({ part }) => part === 'start');
-  return { isStarting, decision: lastDecision, ended: endedHolds };
 }
 
 /** Why the receiver has not taken a message. */

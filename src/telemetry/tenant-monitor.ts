@@ -1,18 +1,15 @@
 import type { TenantConfig } from '../config.ts';
 import { ApiWatch, OF_WHOLE_HUB } from '../core/health/api-watch.ts';
-import type { EndOfHolds } from '../core/health/notices.ts';
 import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
 import { isFromHub, isOfOneCollection, RollcallError, type ErrorSource } from '../errors.ts';
 import { isoOrNull } from '../core/words.ts';
-import { isDerivedCollection, type CollectionName } from '../model/collections.ts';
-import type { DecisionRecord, Progress } from '../model/progress.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { Progress } from '../model/progress.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
-import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { type CollectionMonitor, monitorsOf, reasonOf, type Reason } from './collection-monitor.ts';
 
-/** The hub may fail like this for one collection, and answer for the others. */
-const MAY_BE_OF_ONE = /^HUB_(UNAVAILABLE|TIMEOUT)$/;
 /** A commit that takes no longer than this did not wait for a quota. */
 const FAST_MS = 1_000;
 const THROTTLED: Reason = {
@@ -52,15 +49,9 @@ export class TenantMonitor {
   readonly #reported = new Map<HealthPart, NotReady>();
   #owner: TenantFacts['owner'] = null;
   isOwner = false;
-  /** The last decision about the tenant since this process took it over. */
-  lastDecision: DecisionRecord | null = null;
   /** Number of contradictory absences; null where absences are not mirrored. */
   contradictions: number | null = null;
   #hubSkewMs = 0;
-  /** The collections whose syncs have failed since the hub last answered, as they may fail while the hub answers others. */
-  readonly #failedAlone = new Set<CollectionName>();
-  /** Since the hub last answered, it has failed as no collection fails alone. */
-  #isHubAway = false;
 
   constructor(config: TenantConfig, { now, isWithoutRedis }: { now: () => number; isWithoutRedis: boolean }) {
     this.tenant = config.id;
@@ -88,7 +79,8 @@ export class TenantMonitor {
     if ('collection' in event) this.#collections.get(event.collection)?.note(event, nowMs);
     switch (event.type) {
       case 'hub':
-        return this.#noteRequest(event.event, nowMs);
+        this.#noteRequest(event.event, nowMs);
+        return true;
       case 'owned':
         this.#owner = { owner: event.owner, ownedSinceMs: nowMs };
         this.isOwner = true;
@@ -133,9 +125,6 @@ export class TenantMonitor {
       case 'not-offered':
         this.#noteRefusal(event.error);
         return true;
-      case 'deletion':
-        this.#noteDeletion(event.event);
-        return true;
       default:
         return true;
     }
@@ -164,12 +153,11 @@ export class TenantMonitor {
     });
   }
 
-  /** False for an answer that ends no failure of the hub. */
-  #noteRequest(event: HubEvent, nowMs: number): boolean {
+  #noteRequest(event: HubEvent, nowMs: number): void {
     const isKnown = event.type === 'request-failed' && this.#isFailing(event.target);
     if (!isKnown) this.#apiOf(event).note(event, nowMs);
-    if (event.type === 'circuit-closed') this.#hubAnswers();
-    return event.type !== 'request-done' || (event.target !== 'token' && this.#hubAnswers());
+    const isAnswer = event.type === 'request-done' && event.target !== 'token';
+    if (isAnswer || event.type === 'circuit-closed') this.#hubAnswers();
   }
 
   /** The last sync under an earlier configuration may be of a collection that is not mirrored any more. */
@@ -188,11 +176,7 @@ export class TenantMonitor {
   #noteHubFailure(error: RollcallError, collection: CollectionName): boolean {
     const isOfHub = OF_WHOLE_HUB.test(error.code);
     const isKnown = isOfHub && error.reaction === 'retry' && this.#reported.has('hub');
-    if (isOfHub && !this.#isFailing(collection)) {
-      if (MAY_BE_OF_ONE.test(error.code)) this.#failedAlone.add(collection);
-      else this.#isHubAway = true;
-      return this.report('hub', reasonOf(error)) && !isKnown;
-    }
+    if (isOfHub && !this.#isFailing(collection)) return this.report('hub', reasonOf(error)) && !isKnown;
     this.#noteRefusal(error);
     return this.#isFailureNew(collection) && !isKnown;
   }
@@ -241,19 +225,6 @@ export class TenantMonitor {
     return this.report('failed', reasonOf(error));
   }
 
-  #noteDeletion(event: DeletionEvent): void {
-    if (event.kind === 'missing') return;
-    this.lastDecision = event;
-    if (event.kind === 'approved') this.#collections.get(event.collection)?.noteApproved(event.removed ?? 0);
-  }
-
-  /** What has become of rows on hold since this process took the tenant over. */
-  get endedHolds(): EndOfHolds {
-    const all = [...this.#collections.values()].map(({ ended }) => ended);
-    const sum = (of: keyof EndOfHolds) => all.reduce((total, each) => total + each[of], 0);
-    return { removed: sum('removed'), back: sum('back') };
-  }
-
   #noteDerived(derived: readonly Progress[] | undefined): void {
     for (const progress of derived ?? []) {
       const monitor = this.#collections.get(progress.collection);
@@ -261,22 +232,10 @@ export class TenantMonitor {
     }
   }
 
-  /** Returns whether that ends a failure of the whole hub, and not of some collections, whose next complete syncs end it. */
-  #hubAnswers(): boolean {
+  #hubAnswers(): void {
     // A session that ends under an earlier configuration may still get answers.
     if (this.isOwner) this.report('start', null);
-    if (!this.report('hub', null)) return false;
-    const isWhole = this.#isHubAway || this.#names((each) => this.#mayBeAnswered(each)).length === 0;
-    this.#isHubAway = false;
-    this.#failedAlone.clear();
-    return isWhole;
-  }
-
-  /** Whether the hub is asked for its changes, and no failure says that it gets no answer. */
-  #mayBeAnswered(monitor: CollectionMonitor): boolean {
-    const { collection, hasIncremental, failing } = monitor.facts();
-    const isAsked = hasIncremental && !monitor.isNotOffered && !isDerivedCollection(collection);
-    return isAsked && failing === null && !this.#failedAlone.has(collection);
+    this.report('hub', null);
   }
 
   #names(test: (monitor: CollectionMonitor) => boolean): CollectionName[] {

@@ -13,7 +13,7 @@ export function acceptCommand(tenant: string): string {
 }
 
 /** What to do about rows on hold without Redis, which alone keeps lists of missing rows; a full sync of the tenant follows. */
-export const NO_LIST_REMEDY =
+const NO_LIST_REMEDY =
   'Correct the cause at the hub: the hold ends by itself when a full sync finds all of these rows. If they are really gone, set redis.url and restart, because only Redis keeps the list that "rollcall deletes list" needs. Then run';
 
 /** Something that only a person can decide, with the command that does. */

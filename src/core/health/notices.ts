@@ -1,7 +1,6 @@
 import { countOf, forHow } from '../words.ts';
-import type { DecisionRecord } from '../../model/progress.ts';
 import type { CollectionStatus } from './collection-status.ts';
-import { named, rowsOnHold } from './decisions.ts';
+import { named } from './decisions.ts';
 import type { HealthPart, NotReady } from './tenant-facts.ts';
 import type { TenantStatus } from './tenant-status.ts';
 
@@ -22,8 +21,6 @@ export interface Notice {
   readonly rows: number | null;
   /** ISO 8601; null: not known. */
   readonly since: string | null;
-  /** How the state ended, as a sentence; null: it lasts, or nobody knows how it ended. */
-  readonly how: string | null;
   readonly remedy: string;
   readonly commands: readonly string[];
 }
@@ -94,7 +91,7 @@ export function processNotice(reason: NotReady, prefix: string): Shown {
 export function testNotice(prefix: string): Notice {
   const what = 'this is a test of notify.url, sent by "rollcall check --notify"';
   const remedy = 'Nothing is wrong, and nobody needs to do anything.';
-  const nothing = { tenant: null, collections: [], rows: null, since: null, how: null, commands: [] };
+  const nothing = { tenant: null, collections: [], rows: null, since: null, commands: [] };
   return { id: `${prefix}/test`, status: 'test', code: 'test', what, remedy, ...nothing };
 }
 
@@ -104,43 +101,16 @@ function shownAs(
   about: Pick<Notice, 'tenant' | 'code' | 'rows' | 'collections' | 'commands'>,
 ): Shown {
   const { tenant, code, rows, collections, commands } = about;
-  const said = { tenant, collections, code, what, rows, since, how: null, remedy, commands };
+  const said = { tenant, collections, code, what, rows, since, remedy, commands };
   return {
     notice: { id: `${scope}/${code}`, status: 'begun', ...said },
     patienceMs: PATIENCE_MS[part] ?? 0,
   };
 }
 
-/**
- * What a notice adds about how a state ended: by the code of the state, or by code and decision if a person decided
- * meanwhile. The notice about any other state adds nothing.
- */
-const ENDINGS: Readonly<Partial<Record<string, string>>> = {
-  HUB_FOREIGN_DATA: 'the hub returns the rows of this tenant again',
-  'HUB_FOREIGN_DATA accepted': 'a person has accepted the rows',
-  ABSENCES_LOST: 'the absences are back',
-  'ABSENCES_LOST reset': 'a person has reset the absences',
-};
-
-/** How many rows that were on hold were removed, because a person approved that, or are back at the hub. */
-export type EndOfHolds = Readonly<Record<'removed' | 'back', number>>;
-
-/** A tenant of this process, for the end of a notice. */
-export interface TenantNow {
-  /** Whether the tenant is starting, so that it is not known yet what needs a person. */
-  readonly isStarting: boolean;
-  /** The last decision about it; null: none since this process took the tenant over. */
-  readonly decision: Pick<DecisionRecord, 'kind' | 'atMs'> | null;
-  /** Since this process took the tenant over. */
-  readonly ended: EndOfHolds;
-}
-
-const PROCESS: TenantNow = { isStarting: false, decision: null, ended: { removed: 0, back: 0 } };
-
 interface Known {
-  /** When the state began to be shown, and what had become of rows on hold by then. */
+  /** When the state began to be shown. */
   firstMs: number;
-  readonly endedBefore: EndOfHolds;
   lastMs: number;
   /** What the receiver was told last, and when; null: nothing yet. */
   told: Notice | null;
@@ -160,11 +130,13 @@ export class NoticeBook {
   /**
    * `here`: the tenants of this process. If another process mirrors a tenant by now, that process sends the message that the notice has ended.
    */
-  due(shown: readonly Shown[], nowMs: number, here: ReadonlyMap<string, TenantNow>): Notice[] {
-    const nowOf = ({ tenant }: Notice) => (tenant === null ? PROCESS : here.get(tenant));
+  due(
+    shown: readonly Shown[],
+    nowMs: number,
+    here: readonly Pick<TenantStatus, 'tenant' | 'reasons'>[],
+  ): Notice[] {
     const begun = shown.flatMap(({ notice, patienceMs }): Notice[] => {
-      const { ended: endedBefore } = nowOf(notice) ?? PROCESS;
-      const begins = { firstMs: nowMs, endedBefore, lastMs: nowMs, told: null, toldMs: nowMs };
+      const begins = { firstMs: nowMs, lastMs: nowMs, told: null, toldMs: nowMs };
       const known: Known = this.#known.get(notice.id) ?? begins;
       this.#known.set(notice.id, known);
       known.lastMs = nowMs;
@@ -177,10 +149,12 @@ export class NoticeBook {
     const over = [...this.#known].flatMap(([id, known]): Notice[] => {
       const { told, lastMs } = known;
       if (lastMs === nowMs) return [];
-      const of = told === null ? undefined : nowOf(told);
-      if (told === null || of === undefined) this.#known.delete(id);
-      else if (of.isStarting) known.lastMs = nowMs;
-      else if (nowMs - lastMs >= this.#afterMs) return [{ ...overOf(told, of, known), status: 'over' }];
+      const own = here.find(({ tenant }) => tenant === told?.tenant);
+      const isElsewhere = told !== null && told.tenant !== null && own === undefined;
+      if (told === null || isElsewhere) this.#known.delete(id);
+      // While a tenant starts, it is not known yet what needs a person.
+      else if (own?.reasons.some(({ part }) => part === 'start') === true) known.lastMs = nowMs;
+      else if (nowMs - lastMs >= this.#afterMs) return [{ ...told, status: 'over' }];
       return [];
     });
     return [...begun, ...over];
@@ -205,45 +179,18 @@ function isLarger(now: Notice, told: Notice): boolean {
   return hasMoreRows || now.collections.some((each) => !told.collections.includes(each));
 }
 
-/** The notice that the receiver got last, with how what it reports has ended. */
-function overOf(told: Notice, { decision, ended }: TenantNow, known: Known): Notice {
-  const { code } = told;
-  if (code === 'ROWS_ON_HOLD') return holdsOver(told, ended, known.endedBefore);
-  const { kind = '', atMs = 0 } = decision ?? {};
-  const decided = atMs >= known.firstMs ? ENDINGS[`${code} ${kind}`] : undefined;
-  return { ...told, how: decided ?? ENDINGS[code] ?? null };
-}
-
-/**
- * How the holds ended: `136 rows removed, as a person approved, and 4,212 rows back`. The notice names the sum of both numbers,
- * and not the number that the receiver was told last, because holds may have grown or ended since then.
- */
-function holdsOver(told: Notice, now: EndOfHolds, before: EndOfHolds): Notice {
-  const [removed, back] = [now.removed - before.removed, now.back - before.back];
-  const rows = removed + back;
-  // Nothing is known of how it ended.
-  if (rows === 0) return told;
-  const said = [
-    ...(removed > 0 ? [`${countOf(removed, 'row')} removed, as a person approved`] : []),
-    ...(back > 0 ? [`${countOf(back, 'row')} back`] : []),
-  ];
-  const what = rowsOnHold(rows, told.collections);
-  return { ...told, what, rows, how: said.join(', and ') };
-}
-
 const MOST_LINES = 10;
 
 /** The notices as a message for a chat: a line for each cause, however many tenants it has. */
 export function textOf(notices: readonly Notice[], nowMs: number): string {
-  const lines = [...Map.groupBy(notices, ({ status, what, how }) => `${status} ${how} ${what}`).values()].map(
+  const lines = [...Map.groupBy(notices, ({ status, what }) => `${status} ${what}`).values()].map(
     ([first, ...others]) => {
       if (first === undefined) return '';
-      const { status, what, since, how, remedy, commands } = first;
+      const { status, what, since, remedy, commands } = first;
       const tenants = [first, ...others].map(({ tenant }) => tenant ?? 'the process');
       const who =
         others.length === 0 ? named(tenants) : `${countOf(tenants.length, 'tenant')} (${named(tenants)})`;
-      const ending = how === null ? '' : ` (${how})`;
-      if (status === 'over') return `Rollcall, ${who}: this is over: ${what}${ending}`;
+      if (status === 'over') return `Rollcall, ${who}: this is over: ${what}`;
       const todo = [`→ ${remedy}`, ...commands].join('\n    ');
       const grown = status === 'grown' ? 'more than before: ' : '';
       return `Rollcall, ${who}: ${grown}${what}${forHow(since, nowMs)}\n${todo}`;

@@ -169,7 +169,7 @@ class RunningMirror {
     level: 'debug',
     destination: { write: (line: string) => this.logLines.push(line) },
   });
-  readonly #log = createEventLog(this.#logger, { isWithoutRedis: false });
+  readonly #log = createEventLog(this.#logger);
   #stop = new AbortController();
   #opened: {
     readonly assembly: Assembly;

@@ -59,9 +59,7 @@ async function everySink(errors: readonly unknown[], hubEvents: readonly HubEven
   const lines: string[] = [];
   const write = (line: string): void => void lines.push(line);
   const world = boardOf(0);
-  const log = createEventLog(createLogger({ level: 'trace', destination: { write } }), {
-    isWithoutRedis: false,
-  });
+  const log = createEventLog(createLogger({ level: 'trace', destination: { write } }));
   const show = (event: Parameters<typeof log>[1]): void => {
     world.emit(event);
     log('north', event, true);
