@@ -1,7 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { loadConfig } from '../src/config.ts';
 import { deleteTopic } from '../src/log/topic-settings.ts';
 import { collectionNamed, type CollectionName } from '../src/model/collections.ts';
@@ -74,12 +73,9 @@ function assembled(): Assembly {
 
 async function open(configText: string): Promise<void> {
   const config = loadConfig({ path: 'the benchmark', env: {}, readFile: () => configText });
-  assembly = assemble(config, {
-    logger: pino({ level: 'silent' }),
-    emit: (_tenant, event) => {
-      if (event.type === 'committed' && event.records > 0) committedAtMs = performance.now();
-      if (event.type === 'caught-up' && event.collection === 'absence-versions') how = event.how;
-    },
+  assembly = assemble(config, (_tenant, event) => {
+    if (event.type === 'committed' && event.records > 0) committedAtMs = performance.now();
+    if (event.type === 'caught-up' && event.collection === 'absence-versions') how = event.how;
   });
 }
 

@@ -1,4 +1,3 @@
-import { pino } from 'pino';
 import { loadConfig, type Config } from '../src/config.ts';
 import { describeError } from '../src/errors.ts';
 import { assemble } from '../src/session/assemble.ts';
@@ -38,16 +37,13 @@ export async function mirrorHub(options: MirrorOptions): Promise<MirroredHub> {
   let progress: Progress | null = null;
   await using parts = new AsyncDisposableStack();
   const assembly = parts.use(
-    assemble(configFor(options), {
-      logger: pino({ level: 'silent' }),
-      emit: (_tenant, event) => {
-        progress?.note(event);
-        if (event.type === 'session-opened') opened.resolve();
-        if (ended.signal.aborted) return;
-        if (event.type === 'session-failed') options.onFailure(describeError(event.error));
-        if (event.type === 'sync-failed')
-          options.onFailure(`${event.collection}: ${describeError(event.error)}`);
-      },
+    assemble(configFor(options), (_tenant, event) => {
+      progress?.note(event);
+      if (event.type === 'session-opened') opened.resolve();
+      if (ended.signal.aborted) return;
+      if (event.type === 'session-failed') options.onFailure(describeError(event.error));
+      if (event.type === 'sync-failed')
+        options.onFailure(`${event.collection}: ${describeError(event.error)}`);
     }),
   );
   const tenant = parts.use(assembly.tenant(TENANT));

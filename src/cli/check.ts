@@ -8,7 +8,7 @@ import { countOf, printable } from '../core/words.ts';
 import { hasCode } from '../errors.ts';
 import { readSchemaFiles } from '../log/registry/schema-files.ts';
 import { isCollectionName } from '../model/collections.ts';
-import type { Assembly } from '../session/assemble.ts';
+import { assemble, type Assembly } from '../session/assemble.ts';
 import { topicsOf, typedFields } from '../session/started-tenant.ts';
 import { checkHub } from './check/check-hub.ts';
 import { checkNotify } from './check/check-notify.ts';
@@ -18,7 +18,6 @@ import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly } from './verb-parts.ts';
 
 /** Parts that are checked at the same time, so that time-outs do not add up. Each hub has its own limit of requests. */
 const AT_ONCE = 8;
@@ -65,7 +64,7 @@ async function check(verb: CheckVerb): Promise<number> {
       const findings = () => findingsOfText(configPath, written);
       return await report(verb, [{ title: 'Configuration', findings }]);
     }
-    await using assembly = quietAssembly(verb.loadConfig());
+    await using assembly = assemble(verb.loadConfig());
     const { tenant, notify = false } = flags;
     return await report(verb, probesOf(assembly, { tenant, isNotified: notify, configPath, signal }));
   } catch (error) {

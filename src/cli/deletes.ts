@@ -9,7 +9,7 @@ import type { KnownProgress } from '../log/progress-reader.ts';
 import type { DecisionRecord } from '../model/progress.ts';
 import { APPROVE, approvalRefused, requestFor, type ApproveOutcome } from '../owner/deletes.ts';
 import { readSchools, type KnownSchools } from '../owner/schools-on-hold.ts';
-import type { Assembly } from '../session/assemble.ts';
+import { assemble, type Assembly } from '../session/assemble.ts';
 import type { Waiting } from '../sync/read-waiting.ts';
 import { asOwner, personHere } from './as-owner.ts';
 import { choose, chooseTenant, chooseTenants, type Scope } from './choose.ts';
@@ -17,7 +17,7 @@ import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, readTenantProgress, waitingOf } from './verb-parts.ts';
+import { readTenantProgress, waitingOf } from './verb-parts.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 no row is on hold; 1 it failed; 3 something needs a decision.`;
@@ -145,7 +145,7 @@ async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): 
   const config = withLists(loadConfig({ without: 'hub' }));
   const { tenants, collections } = choose(config, flags);
   const only = new Set<string>(collections.map(sourceOf));
-  await using assembly = quietAssembly(config);
+  await using assembly = assemble(config);
   const logs = await readTenantProgress(assembly, tenants, signal);
   const all: object[] = [];
   let waits = false;
@@ -254,7 +254,7 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   const tenant = chooseTenant(config, flags.tenant);
   const person = personHere(flags.reason);
   const digests = [...new Set(verb.args)];
-  await using assembly = quietAssembly(config);
+  await using assembly = assemble(config);
   let outcome = await ask();
   // Between our reading of the list and the owner's, a sync may have changed other parts of it.
   for (let again = 1; outcome.isListed && !outcome.isSame && again < ATTEMPTS; again += 1)
@@ -331,7 +331,7 @@ function showApproved(output: Output, { collections }: ApproveOutcome): void {
 
 async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<void> {
   const config = loadConfig({ without: 'hub' });
-  await using assembly = quietAssembly(config);
+  await using assembly = assemble(config);
   const logs = await readTenantProgress(assembly, chooseTenants(config, flags.tenant), signal);
   const all = [...logs].flatMap(([tenant, known]) =>
     (known?.decisions ?? []).map((decision) => ({ tenant, decision, what: whatHappened(decision, known) })),

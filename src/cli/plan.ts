@@ -2,11 +2,11 @@ import { Command } from 'commander';
 import { countOf, formatCount, printable } from '../core/words.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { PLANNED_KINDS } from '../plan/recording-log.ts';
+import { assemble } from '../session/assemble.ts';
 import { choose, scopeOf, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, noteOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly } from './verb-parts.ts';
 
 /** `rollcall plan`: what a full sync would publish. */
 export function command(): Command {
@@ -39,7 +39,7 @@ async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<nu
   const { tenants, collections } = choose(config, flags);
   const isNamed = collections.length > 0;
   const keepsKeys = flags.keys === true;
-  await using assembly = quietAssembly(config);
+  await using assembly = assemble(config);
   const plans: CollectionPlan[] = [];
   const results: object[] = [];
   for (const [at, { id: tenant }] of tenants.entries()) {

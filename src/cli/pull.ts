@@ -6,10 +6,9 @@ import { choose, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, noteOutcomes, showOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly } from './verb-parts.ts';
 import { countOf, formatDuration } from '../core/words.ts';
 import { sleep } from '../runtime.ts';
-import type { Assembly } from '../session/assemble.ts';
+import { assemble, type Assembly } from '../session/assemble.ts';
 
 interface PullFlags extends Scope {
   readonly full?: boolean | undefined;
@@ -52,7 +51,7 @@ async function pull({ output, signal, loadConfig, flags }: Verb<PullFlags>): Pro
     person: flags.acceptNew === true ? personHere(flags.reason) : undefined,
     confirm: false,
   };
-  await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(output, event));
+  await using assembly = assemble(config, (_tenant, event) => showSyncs(output, event));
   const tenants: { tenant: string; collections: readonly PullOutcome[] }[] = [];
   for (const { id } of chosen.tenants) {
     const options = { tenantId: id, output, signal };

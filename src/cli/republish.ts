@@ -2,13 +2,13 @@ import { Command } from 'commander';
 import { countOf, printable } from '../core/words.ts';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 import { REPUBLISH, type Republished } from '../owner/republish.ts';
+import { assemble } from '../session/assemble.ts';
 import { asOwner } from './as-owner.ts';
 import { choose, chooseFrom, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import { showSyncs } from './outcomes.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly } from './verb-parts.ts';
 
 /** `rollcall republish`: publishes rows again although they have not changed. */
 export function command(): Command {
@@ -41,7 +41,7 @@ async function republish(verb: Verb<Scope & { readonly key?: string[] }>): Promi
   const collection = chooseFrom('collection', args[0] ?? '', COLLECTIONS);
   const { tenants } = choose(config, { tenant: flags.tenant, collection: [collection] });
   const keys = [...new Set(flags.key ?? [])];
-  await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(output, event));
+  await using assembly = assemble(config, (_tenant, event) => showSyncs(output, event));
   const results: ({ tenant: string } & Republished)[] = [];
   for (const { id: tenant } of tenants.filter(({ collections }) => collections[collection].enabled)) {
     const parameters = { collection, keys };

@@ -74,7 +74,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
     count(tenant, event);
     log(tenant, event, board.note(tenant, event));
   };
-  const assembly = assemble(config, { logger, emit });
+  const assembly = assemble(config, emit);
   using _memory = giveBackMemory();
   const ended = new AbortController();
   const watched = servicesOf(assembly).map((service) =>

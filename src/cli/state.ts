@@ -4,11 +4,12 @@ import { formatCount } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { REBUILD, type RebuiltIndex } from '../owner/rebuild.ts';
+import { assemble } from '../session/assemble.ts';
 import { asOwner, personHere } from './as-owner.ts';
 import { choose, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, readTenantProgress } from './verb-parts.ts';
+import { readTenantProgress } from './verb-parts.ts';
 
 interface RebuildFlags extends Scope {
   readonly reset?: boolean;
@@ -91,7 +92,7 @@ async function showState({ output, signal, loadConfig, flags }: Verb<Scope>): Pr
   if (!isStored(output, config)) return;
   const { tenants, collections } = choose(config, flags);
   const only = new Set(collections.map(sourceOf));
-  await using assembly = quietAssembly(config);
+  await using assembly = assemble(config);
   const found = [];
   for (const tenant of tenants) {
     for (const { name: collection } of syncedCollections(tenant)) {
@@ -132,7 +133,7 @@ async function rebuild({ output, signal, loadConfig, flags }: Verb<RebuildFlags>
   else if (!isStored(output, config)) return;
   const parameters = { collections, reset, person: personHere(flags.reason) };
   const rebuilt: ({ readonly tenant: string } & RebuiltIndex)[] = [];
-  await using assembly = quietAssembly(config);
+  await using assembly = assemble(config);
   for (const { id: tenant } of tenants) {
     const request = { tenantId: tenant, request: REBUILD, parameters, output, signal };
     for (const index of await asOwner(assembly, request)) rebuilt.push({ tenant, ...index });

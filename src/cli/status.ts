@@ -128,8 +128,9 @@ async function hear(config: Config, tenants: readonly TenantConfig[]): Promise<r
 
 /** Reads the logs. Only this loads the client of Kafka, which takes longer than everything else that `status` does. */
 async function readLogsOf({ output, signal }: Verb, config: Config, tenants: readonly TenantConfig[]) {
-  const { quietAssembly, readTenantProgress } = await import('./verb-parts.ts');
-  await using assembly = quietAssembly(config);
+  const { assemble } = await import('../session/assemble.ts');
+  const { readTenantProgress } = await import('./verb-parts.ts');
+  await using assembly = assemble(config);
   try {
     return await readTenantProgress(assembly, tenants, signal);
   } catch (error) {

@@ -13,13 +13,14 @@ import type { FetchedRecord } from '../log/wire/fetched-batch.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import { partsOfTopic, topicName } from '../model/topic-names.ts';
+import { assemble } from '../session/assemble.ts';
 import { chooseFrom, chooseTenants, type Scope } from './choose.ts';
 import { packageVersion } from './package-version.ts';
 import { sayHolds } from './tail/holds.ts';
 import { Receipt } from './tail/receipt.ts';
 import { stateTexts } from './tail/state-texts.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, requireKafka, sayingIfLong } from './verb-parts.ts';
+import { requireKafka, sayingIfLong } from './verb-parts.ts';
 
 interface TailFlags extends Scope {
   readonly toEnd: boolean;
@@ -86,7 +87,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
     [...suffixes].map((suffix) => topicName({ topicPrefix, tenantId }, suffix)),
   );
   let shown = 0;
-  await using assembly = quietAssembly(config);
+  await using assembly = assemble(config);
   const search = about === undefined ? null : new IdSearch(about);
   const receipt = new Receipt();
   try {

@@ -15,7 +15,7 @@ import {
 import { isCollectionName, sourceOf, topicsBegunWith } from '../model/collections.ts';
 import { partsOfTopic } from '../model/topic-names.ts';
 import { sleep } from '../runtime.ts';
-import type { Assembly } from '../session/assemble.ts';
+import { assemble, type Assembly } from '../session/assemble.ts';
 import { topicsOf } from '../session/started-tenant.ts';
 import { requireNoOwner } from './as-owner.ts';
 import { chooseFrom, chooseTenant, chooseTenants, type Scope } from './choose.ts';
@@ -23,7 +23,7 @@ import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 import { strimziResources } from './strimzi.ts';
-import { quietAssembly, requireKafka } from './verb-parts.ts';
+import { requireKafka } from './verb-parts.ts';
 
 /** A topic that has the prefix of the configuration, and that the configuration does not want. */
 interface LeftOverTopic {
@@ -144,7 +144,7 @@ async function compareTopics(
 ): Promise<number> {
   const config = loadConfig({ without: 'hub' });
   const wanted = chooseTenants(config, tenant).flatMap((each) => topicsOf(config, each));
-  await using assembly = quietAssembly(config);
+  await using assembly = assemble(config);
   await requireKafka(assembly, signal);
   const { kafka } = assembly;
   let findings = await inspectTopics(kafka, wanted);
@@ -214,7 +214,7 @@ async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFla
   const topics = args.map((name) => ({ name, ...purgeable(name, wanted) }));
   if (flags.yes !== true) return report(output, 'deleted with all records', topics, false);
   for (const [topicPrefix, some] of Map.groupBy(topics, (topic) => topic.topicPrefix)) {
-    await using assembly = quietAssembly({ ...config, kafka: { ...config.kafka, topicPrefix } });
+    await using assembly = assemble({ ...config, kafka: { ...config.kafka, topicPrefix } });
     await forget(assembly, some, signal);
     for (const { name } of some)
       await assembly.registry.removeSubject(`${name}-value`).catch((error: unknown) => {
@@ -246,7 +246,7 @@ async function recreate({ output, signal, loadConfig, args, flags }: Verb<Topics
   const named = new Set(args.flatMap((name) => topicsBegunWith(chooseFrom('topic', name, known))));
   const topics = all.filter(({ suffix }) => named.has(suffix));
   if (flags.yes !== true) return report(output, 'deleted with all records, and created again', topics, false);
-  await using assembly = quietAssembly(config);
+  await using assembly = assemble(config);
   await forget(assembly, topics, signal);
   await requireKafka(assembly, signal);
   // If the command is interrupted in between, the next start creates what is missing.

@@ -1,19 +1,13 @@
 import { once } from 'node:events';
-import { pino } from 'pino';
 import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import { pingKafka } from '../log/kafka-client.ts';
 import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
-import { assemble, type Assembly, type AssemblyOptions } from '../session/assemble.ts';
+import type { Assembly } from '../session/assemble.ts';
 import { readWaiting } from '../sync/read-waiting.ts';
 
 const SAY_AFTER_MS = 2_000;
 const ANSWERS_WITHIN_MS = 30_000;
-
-/** The parts that a verb needs. They write no log lines. `emit`: gets what this process does as owner of a tenant. */
-export function quietAssembly(config: Config, emit: AssemblyOptions['emit'] = () => undefined): Assembly {
-  return assemble(config, { logger: pino({ level: 'silent' }), emit });
-}
 
 /** Waits for an answer of Kafka, which can take long if brokers are down: then stderr says what it waits for. */
 export async function sayingIfLong<T>(

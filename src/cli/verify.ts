@@ -9,14 +9,13 @@ import { compositeKey } from '../model/keys.ts';
 import type { PullOutcome } from '../owner/pull.ts';
 import { MAX_CORRUPT_KEYS, REPAIR } from '../owner/repair.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
-import type { Assembly } from '../session/assemble.ts';
+import { assemble, type Assembly } from '../session/assemble.ts';
 import { asOwner } from './as-owner.ts';
 import { choose, scopeOf, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures, showOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly } from './verb-parts.ts';
 
 /** `rollcall verify`: an audit of the topics, and the plan of a full sync. Without `--repair` it publishes nothing. */
 export function command(): Command {
@@ -99,7 +98,7 @@ async function verify(
   const { output, signal, flags } = verb;
   const config = verb.loadConfig();
   const { tenants, collections: asked } = choose(config, flags);
-  await using assembly = quietAssembly(config);
+  await using assembly = assemble(config);
   const results: object[] = [];
   const last: CollectionReport[] = [];
   for (const [at, tenant] of tenants.entries()) {

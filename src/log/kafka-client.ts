@@ -1,6 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import { Kafka, logLevel, type LogEntry, type Mechanism, type SASLOptions } from 'kafkajs';
-import type { Logger } from 'pino';
+import { Kafka, logLevel, type Mechanism, type SASLOptions } from 'kafkajs';
 import { brokersOf, request } from './wire/kafka-broker.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { KafkaConnections } from './wire/kafka-connections.ts';
@@ -17,8 +16,8 @@ export interface KafkaConnection {
   readonly sessionMs: number;
 }
 
-/** The connections of this process, by a kafkajs client that itself repeats nothing. Nothing is connected yet. */
-export function createKafkaConnections(connection: KafkaConnection, logger: Logger): KafkaConnections {
+/** The connections of this process, by a kafkajs client that itself repeats and logs nothing. Nothing is connected yet. */
+export function createKafkaConnections(connection: KafkaConnection): KafkaConnections {
   patchKafkaJs();
   const kafka = new Kafka({
     clientId: connection.clientId,
@@ -29,17 +28,10 @@ export function createKafkaConnections(connection: KafkaConnection, logger: Logg
     authenticationTimeout: 10_000,
     // Each connection ends its requests by itself.
     enforceRequestTimeout: false,
-    logLevel: logLevel.WARN,
-    logCreator: () => (entry) => logQuietly(entry, logger),
+    logLevel: logLevel.NOTHING,
   });
   const answerWithinMs = Math.max(15_000, connection.sessionMs + 5_000);
   return new KafkaConnections(brokersOf(kafka), connection.brokers, answerWithinMs);
-}
-
-/** kafkajs logs failures that it retries itself at error level. Rollcall logs the final failure, once. */
-function logQuietly(entry: LogEntry, logger: Logger): void {
-  const { message, broker, topic, partition, groupId, retryCount } = entry.log;
-  logger.debug({ namespace: entry.namespace, broker, topic, partition, groupId, retryCount }, message);
 }
 
 /** Throws KAFKA_UNREACHABLE when no broker answers, KAFKA_REFUSED when it refuses the login. */

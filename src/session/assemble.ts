@@ -1,5 +1,4 @@
 import type { SASLOptions } from 'kafkajs';
-import type { Logger } from 'pino';
 import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
@@ -15,18 +14,17 @@ import { openStateStore, tlsOf } from './state-store.ts';
 import { tokensOf } from './token-services.ts';
 import { startTenant, type Shared, type StartedTenant } from './started-tenant.ts';
 
-export interface AssemblyOptions {
-  readonly logger: Logger;
-  readonly emit: (tenantId: string, event: PipelineEvent) => void;
-}
-
 /** The clients of a process, as the configuration says. Nothing is connected yet. */
 export interface Assembly extends AsyncDisposable, Omit<Shared, 'compiled' | 'hosts'> {
   /** Makes a new object for a tenant each time. The caller disposes of it if it uses the hub or the log. */
   tenant(tenantId: string): StartedTenant;
 }
 
-export function assemble(config: Config, options: AssemblyOptions): Assembly {
+/** `emit`: gets what this process does as the owner of a tenant. */
+export function assemble(
+  config: Config,
+  emit: (tenantId: string, event: PipelineEvent) => void = () => undefined,
+): Assembly {
   // On a machine with much memory, V8 lets the heap grow to four times its live content before it collects the whole
   // heap. With twice the content, a first sync takes up to a quarter less memory, and up to a tenth more CPU time
   // (docs/performance.md). A bound in MB instead would be too small for some tenants. This is set here, not at the
@@ -34,7 +32,7 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
   setFlagsFromString('--heap-growing-percent=100');
   const shared = {
     config,
-    kafka: kafkaOf(config, options.logger),
+    kafka: kafkaOf(config),
     registry: new Registry(registryConnection(config.registry)),
     store: openStateStore(config),
     compiled: compileSchemas(() => config.pseudonymise?.key.reveal()),
@@ -45,7 +43,7 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
     tenant(tenantId) {
       const tenantConfig = config.tenants.find(({ id }) => id === tenantId);
       if (tenantConfig === undefined) throw new Error(`no tenant ${tenantId}`);
-      return startTenant(shared, tenantConfig, (event) => options.emit(tenantId, event));
+      return startTenant(shared, tenantConfig, (event) => emit(tenantId, event));
     },
     [Symbol.asyncDispose]() {
       shared.kafka[Symbol.dispose]();
@@ -54,18 +52,15 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
   };
 }
 
-function kafkaOf(config: Config, logger: Logger): KafkaConnections {
+function kafkaOf(config: Config): KafkaConnections {
   const { brokers, ssl, sasl, sessionMs } = config.kafka;
-  return createKafkaConnections(
-    {
-      brokers,
-      clientId: 'rollcall',
-      sessionMs,
-      tls: typeof ssl === 'boolean' ? ssl : tlsOf(ssl),
-      sasl: sasl && loginOf(sasl),
-    },
-    logger,
-  );
+  return createKafkaConnections({
+    brokers,
+    clientId: 'rollcall',
+    sessionMs,
+    tls: typeof ssl === 'boolean' ? ssl : tlsOf(ssl),
+    sasl: sasl && loginOf(sasl),
+  });
 }
 
 function loginOf(sasl: NonNullable<Config['kafka']['sasl']>): KafkaConnection['sasl'] {

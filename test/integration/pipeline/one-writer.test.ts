@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import type { KafkaConnections } from '../../../src/log/wire/kafka-connections.ts';
 import { assemble } from '../../../src/session/assemble.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
 import { askedFor } from '../../unit/log/support/asked-for.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 
@@ -52,8 +51,7 @@ const openNewer = ({ hub, topicPrefix }: Mirror): Promise<Mirror> =>
 /** A second process of the tenant, which has not taken it over yet. */
 function startedBeside({ configText }: Mirror) {
   const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => configText });
-  const logger = createLogger({ level: 'fatal', destination: { write: () => undefined } });
-  return assemble(config, { logger, emit: () => undefined });
+  return assemble(config);
 }
 
 it('an older process does not fence a newer process, but loses the tenant', async () => {

@@ -165,11 +165,9 @@ class RunningMirror {
   readonly #file: ConfigFile;
   readonly #board: Board;
   readonly #count: ReturnType<typeof createMetrics>;
-  readonly #logger = createLogger({
-    level: 'debug',
-    destination: { write: (line: string) => this.logLines.push(line) },
-  });
-  readonly #log = createEventLog(this.#logger);
+  readonly #log = createEventLog(
+    createLogger({ level: 'debug', destination: { write: (line) => this.logLines.push(line) } }),
+  );
   #stop = new AbortController();
   #opened: {
     readonly assembly: Assembly;
@@ -211,13 +209,10 @@ class RunningMirror {
 
   async open(): Promise<void> {
     this.#stop = new AbortController();
-    const assembly = assemble(this.#file.config, {
-      logger: this.#logger,
-      emit: (tenant, event) => {
-        if (event.type !== 'sync-page') this.events.push(event);
-        this.#count(tenant, event);
-        this.#log(tenant, event, this.#board.note(tenant, event));
-      },
+    const assembly = assemble(this.#file.config, (tenant, event) => {
+      if (event.type !== 'sync-page') this.events.push(event);
+      this.#count(tenant, event);
+      this.#log(tenant, event, this.#board.note(tenant, event));
     });
     this.#opened = { assembly, tenant: assembly.tenant(this.tenantId) };
     this.#opened.session = await openSession(this.parts, this.#stop.signal);

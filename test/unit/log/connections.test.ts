@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { pino } from 'pino';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { request, type RequestFor } from '../../../src/log/wire/kafka-broker.ts';
 import { createKafkaConnections, pingKafka } from '../../../src/log/kafka-client.ts';
@@ -92,7 +91,7 @@ async function startBroker(onRequest: (arrived: Arrived) => void) {
 
 function connectionsTo(...brokers: string[]) {
   const client = { brokers, clientId: 'test', tls: false, sasl: undefined, sessionMs: 0 };
-  const kafka = createKafkaConnections(client, pino({ level: 'silent' }));
+  const kafka = createKafkaConnections(client);
   onTestFinished(() => kafka[Symbol.dispose]());
   return kafka;
 }
