@@ -43,9 +43,9 @@ const hub = z
     ...tokenClient,
     pageSize: wholeNumber({ min: 1, max: 10_000 }).prefault(1000).describe('Rows to request per page.'),
     paging: z
-      .enum(['auto', 'keyset', 'sourced-id-filter', 'offset'])
+      .enum(['auto', 'keyset', 'offset'])
       .prefault('auto')
-      .describe('How pages are requested. `auto` tries keyset first, and then what the hub supports.'),
+      .describe('How pages are requested. `auto` tries keyset first, and then offset.'),
     totals: z
       .enum(['compared', 'ignored'])
       .prefault('compared')

@@ -2,7 +2,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { ErrorCode } from '../errors.ts';
 
 /** How the lists of a collection are paged. */
-export type PagingMode = 'keyset' | 'sourced-id-filter' | 'offset';
+export type PagingMode = 'keyset' | 'offset';
 
 /** The target of a request: a collection or the token endpoint. */
 export type RequestTarget = CollectionName | 'token';

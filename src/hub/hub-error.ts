@@ -99,7 +99,7 @@ export function endlessPaging(where: string, pages: number): HubError {
   return new HubError('HUB_PAGING_BROKEN', what, { remedy });
 }
 
-/** `cure`: what helps; `offset`: the hub offers only `limit` and `offset` for this collection. */
+/** `cure`: what helps. */
 export function brokenPaging(
   where: string,
   why: string,
@@ -114,8 +114,7 @@ const ONE_PAGE =
   'If the collection fits into one page, set hub.pageSize above its size; otherwise ask the people who run the hub to correct its paging.';
 const PAGING_CURES = {
   none: `No paging mode works for this collection. ${ONE_PAGE}`,
-  offset: `The hub offers only limit and offset for this collection. ${ONE_PAGE}`,
-  mode: 'Set hub.paging to auto, or try another mode: keyset, sourced-id-filter or offset.',
+  mode: 'Set hub.paging to auto, or try the other mode (keyset or offset).',
   again:
     'The hub no longer pages as it did before. The next sync finds out how the hub pages now. If this continues, set hub.paging.',
 } as const;

@@ -17,8 +17,6 @@ export interface PageContext {
   /** Names the collection in errors. */
   readonly where: string;
   readonly limit: number;
-  /** The total that counts in place of the answer's own total. */
-  readonly total?: number | null | undefined;
   /** The hub's total is left out. */
   readonly ignoresTotals?: boolean | undefined;
   /** The cursor of a page that is to be remembered, null for the first one; left out for any other page. */
@@ -28,10 +26,9 @@ export interface PageContext {
 /** Reads an answer as a page. Throws HUB_BODY_INVALID when it is not a collection, HUB_PAGE_TOO_LONG with too many rows. */
 export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const { collection, where, limit } = context;
-  const { link, requested, known, hubTimeMs, readVersion, bytes } = answer;
+  const { link, requested, known, hubTimeMs, readVersion, bytes, total } = answer;
   const { paging, next } = readLinks(link);
   const nextUrl = next === null ? null : URL.parse(next, requested.href);
-  const total = context.total === undefined ? answer.total : context.total;
   const common = { limit, total, paging, nextOffered: next !== null, nextQuery: nextUrl?.searchParams };
   const ofAnswer = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
   const list = { envelope: collection.envelope, where };

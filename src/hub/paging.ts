@@ -4,9 +4,9 @@ import type { CollectionName } from '../model/collections.ts';
 import type { ScanEnd } from './hub.ts';
 
 /*
- * How a hub pages (its mode) is decided at the first contact. The mode is keyset, unless the second page by keyset is
- * the first page again. Then a filter on `sourcedId` is tried, and then offset. The mode that works is remembered. If a
- * hub pages in another way later, that scan fails.
+ * How a hub pages (its mode) is decided at the first contact. The mode is keyset, unless the hub refuses the cursor, or
+ * the second page by keyset is the first page again. Then the mode is offset. The mode that works is remembered. If a hub
+ * pages in another way later, that scan fails.
  */
 
 /** The ids of a page; of a page that was recognised, their fingerprints. */
@@ -23,10 +23,6 @@ export interface PageFacts {
   readonly ids: readonly string[];
   /** What identifies the rows: their ids, or the text of a row without an id. */
   readonly marks: Ids;
-  /**
-   * The hub's total. In the mode `sourced-id-filter`, the total of the first page: the totals of later pages count only
-   * the rows after the cursor.
-   */
   readonly total: number | null;
   /** Whether the page has paging links (link.ts). */
   readonly paging: boolean;
@@ -40,17 +36,15 @@ export interface FoundPaging {
   readonly mode: PagingMode;
   /** False until a second page has come: the first contact may try another mode. */
   readonly isDecided: boolean;
-  /** Why the mode that is tried before this one does not work; null for the first mode. */
+  /** Why `auto` does not page by keyset; null if it does, or if the configuration names the mode. */
   readonly why: string | null;
 }
 
 /** The state of a scan in its mode of paging. */
 export interface ScanState extends FoundPaging {
-  /** The scan is incremental: the hub's totals may count the unfiltered rows. */
-  readonly filtered: boolean;
   readonly pages: number;
   readonly rows: number;
-  /** Rows delivered in the modes tried before. */
+  /** Rows delivered in the mode tried before. */
   readonly rowsBefore: number;
   readonly firstTotal: number | null;
   /** The last page with rows. */
@@ -78,15 +72,9 @@ export interface PageDecision {
   readonly step: NextStep;
 }
 
-export function beginIn(paging: FoundPaging, scan: Pick<ScanState, 'filtered' | 'rowsBefore'>): ScanState {
+export function beginIn(paging: FoundPaging, rowsBefore: number): ScanState {
   const nothingYet = { pages: 0, rows: 0, firstTotal: null, before: null, honouredLimit: null };
-  return { ...paging, ...scan, ...nothingYet, cursor: null, offset: 0, linkedCursors: [], emptyPages: 0 };
-}
-
-/** The mode that the first contact tries after one that fails; null when there is none. */
-export function modeAfter(mode: PagingMode): PagingMode | null {
-  if (mode === 'keyset') return 'sourced-id-filter';
-  return mode === 'sourced-id-filter' ? 'offset' : null;
+  return { ...paging, rowsBefore, ...nothingYet, cursor: null, offset: 0, linkedCursors: [], emptyPages: 0 };
 }
 
 /**
@@ -101,11 +89,9 @@ export function decidePage(state: ScanState, page: PageFacts): PageDecision {
     const step = mode === 'offset' ? repeatedByOffset(state, page) : fails('a page repeats itself');
     return { deliver: false, step };
   }
-  if (mode === 'sourced-id-filter' && !looksSorted(page.ids))
-    return { deliver: false, step: fails('rows are not sorted by sourcedId') };
   const reason = endReasonOf(state, page);
-  if (reason !== null) return { deliver: true, step: endUnlessSkipped(state, page.rowCount, reason) };
-  const isLost = mode !== 'offset' && page.ids.length === 0;
+  if (reason !== null) return { deliver: true, step: { kind: 'end', reason } };
+  const isLost = mode === 'keyset' && page.ids.length === 0;
   return { deliver: true, step: isLost ? fails('a page has no row with an id') : { kind: 'go-on' } };
 }
 
@@ -165,7 +151,7 @@ function repeatedByOffset(state: ScanState, page: PageFacts): NextStep {
   // A page of exactly `limit` rows may be cut off, even if the total equals it.
   const isWhole = rowCount === total && total === state.rows && rowCount !== limit && !nextOffered;
   if (isWhole) return { kind: 'end', reason: 'total-reached' };
-  const moreExpected = !state.filtered && total !== null && total > marks.size;
+  const moreExpected = total !== null && total > marks.size;
   if (rowCount >= limit || nextOffered || moreExpected)
     return fails('the hub ignores limit and offset, and has more rows than it returned');
   return { kind: 'end', reason: 'repeated-page' };
@@ -197,18 +183,6 @@ function endReasonOf(state: ScanState, page: PageFacts): ScanEnd['reason'] | nul
   return state.honouredLimit === page.limit ? 'short-page' : null;
 }
 
-/**
- * Ends the scan, unless the filter has skipped rows: if it works, it returns as many rows as the hub counts, and as the
- * modes tried before.
- */
-function endUnlessSkipped(state: ScanState, rowCount: number, reason: ScanEnd['reason']): NextStep {
-  const expected = Math.max(state.filtered ? 0 : (state.firstTotal ?? 0), state.rowsBefore);
-  const isTried = state.mode === 'sourced-id-filter' && !state.isDecided;
-  return isTried && state.rows + rowCount < expected
-    ? fails('the filter returns fewer rows than the collection has')
-    : { kind: 'end', reason };
-}
-
 /** At most this many pages without rows may follow each other, even if each has a link to the next one. */
 const MOST_EMPTY_PAGES = 100;
 
@@ -220,13 +194,13 @@ function afterEmptyPage(state: ScanState, page: PageFacts): NextStep {
     // A link that was followed before leads back into the list.
     const isNew = next.cursor !== cursor && !linkedCursors.includes(next.cursor);
     const isFurther = { keyset: isNew, offset: next.offset > offset };
-    return mode !== 'sourced-id-filter' && isFurther[mode] && emptyPages < MOST_EMPTY_PAGES
+    return isFurther[mode] && emptyPages < MOST_EMPTY_PAGES
       ? { kind: 'go-on' }
       : fails('a page has no rows, although its Link offers a next one');
   }
-  if (state.pages > 0) return endUnlessSkipped(state, 0, 'empty-page');
+  if (state.pages > 0) return { kind: 'end', reason: 'empty-page' };
   return state.rowsBefore > 0
-    ? fails('a page is empty where another mode returned rows')
+    ? fails('a page is empty where paging by keyset returned rows')
     : { kind: 'end', reason: 'no-rows' };
 }
 
@@ -241,21 +215,6 @@ function linksToItself({ mode, cursor, offset, emptyPages }: ScanState, { nextQu
     : nextQuery?.get('afterSourcedId') === (cursor ?? '');
 }
 
-const ORDERS: readonly ((a: string, b: string) => number)[] = [
-  (a, b) => (a < b ? -1 : a > b ? 1 : 0),
-  (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)),
-  (a, b) => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0),
-  new Intl.Collator('en').compare,
-  new Intl.Collator('en', { ignorePunctuation: true }).compare,
-  new Intl.Collator('en', { numeric: true }).compare,
-  new Intl.Collator('nb').compare,
-];
-
-/** Whether some collation gives this order of ids. False proves that a page is not sorted by id; true proves nothing. */
-function looksSorted(ids: readonly string[]): boolean {
-  return ORDERS.some((compare) => ids.every((id, at) => at === 0 || compare(ids[at - 1] ?? '', id) <= 0));
-}
-
 /** After a day, findings are forgotten, because hubs are upgraded: a scan then tries better modes and larger pages again. */
 export const FORGET_AFTER_MS = 24 * 3_600_000;
 /** Smaller pages than this do not help a slow hub. */
@@ -263,9 +222,7 @@ const MIN_PAGE_SIZE = 50;
 
 /** What scans found out about the paging of one collection. */
 export class PagingFindings {
-  full: FoundPaging | null = null;
-  /** The mode of incremental scans, whose filter has one clause more. */
-  incremental: FoundPaging | null = null;
+  paging: FoundPaging | null = null;
   /** The hub refused `sort` and `orderBy`. */
   sortRefused = false;
   /** Rows to ask for; fewer than configured after time-outs, or where the hub clamps the limit. */

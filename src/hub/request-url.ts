@@ -8,15 +8,10 @@ export function filterText(value: string): string {
   return `'${value.replaceAll("'", "''")}'`;
 }
 
-/** The clauses of a page's filter (spec 4.2): times have milliseconds and `Z`, since some hubs compare them as text. */
-function filterFor({ modifiedAfterMs }: ReadOptions, after: string | null): string | undefined {
-  const clauses = [
-    ...(modifiedAfterMs === undefined
-      ? []
-      : [`dateLastModified>${filterText(new Date(modifiedAfterMs).toISOString())}`]),
-    ...(after === null ? [] : [`sourcedId>${filterText(after)}`]),
-  ];
-  return clauses.length === 0 ? undefined : clauses.join(' AND ');
+/** The filter of a page (spec 4.2): its time has milliseconds and `Z`, since some hubs compare times as text. */
+function filterFor({ modifiedAfterMs }: ReadOptions): string | undefined {
+  if (modifiedAfterMs === undefined) return undefined;
+  return `dateLastModified>${filterText(new Date(modifiedAfterMs).toISOString())}`;
 }
 
 /** The address of a page. `cursor`: the id of the last row received. `sort`: by `sourcedId`, if the mode needs it. */
@@ -32,13 +27,13 @@ export function pageUrl(
   },
 ): URL {
   const { read, mode, cursor, offset, limit, sort } = page;
-  const isSorted = sort && mode !== 'keyset';
-  const after = mode === 'offset' || cursor === null ? null : askableId(cursor, read.collection);
+  const isSorted = sort && mode === 'offset';
+  const isAfter = mode === 'keyset' && cursor !== null;
   return withQuery(resourceUrl(baseUrl, read), {
     limit,
     offset,
-    filter: filterFor(read, mode === 'sourced-id-filter' ? after : null),
-    afterSourcedId: mode === 'keyset' ? (after ?? undefined) : undefined,
+    filter: filterFor(read),
+    afterSourcedId: isAfter ? askableId(cursor, read.collection) : undefined,
     sort: isSorted ? 'sourcedId' : undefined,
     orderBy: isSorted ? 'asc' : undefined,
   });

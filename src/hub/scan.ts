@@ -12,7 +12,6 @@ import {
   beginIn,
   decidePage,
   mayRepeat,
-  modeAfter,
   type FoundPaging,
   type PageFacts,
   type PagingFindings,
@@ -56,7 +55,6 @@ class Scanner {
   readonly large: LargeTurn;
   readonly #where: string;
   readonly #findings: PagingFindings;
-  readonly #kind: 'full' | 'incremental';
   /** Whether the scan itself decides how the hub pages. */
   readonly #auto: boolean;
   /** Null if no pages are remembered, and so is `#cuts`. */
@@ -87,9 +85,8 @@ class Scanner {
     this.#prefetch = isKnown ? new Prefetch({ requests, pages, request, ...ahead }) : null;
     this.#cuts = isKnown ? new PageCuts(pages) : null;
     this.#findings = context.findingsOf(name);
-    this.#kind = read.modifiedAfterMs === undefined ? 'full' : 'incremental';
     this.#auto = keyset && context.paging === 'auto';
-    this.#state = this.#beginning(this.#pagingToBegin(keyset));
+    this.#state = beginIn(this.#pagingToBegin(keyset), 0);
   }
 
   /** Returns the next page with new rows, and the end with the last one. */
@@ -123,12 +120,7 @@ class Scanner {
     const { paging } = this.#context;
     if (!keyset || paging !== 'auto')
       return { mode: keyset && paging !== 'auto' ? paging : 'offset', isDecided: true, why: null };
-    const { mode = 'keyset', why = null } = this.#findings.full ?? {};
-    return this.#findings[this.#kind] ?? { mode, isDecided: false, why };
-  }
-
-  #beginning(paging: FoundPaging): ScanState {
-    return beginIn(paging, { filtered: this.#kind === 'incremental', rowsBefore: this.#rows });
+    return this.#findings.paging ?? { mode: 'keyset', isDecided: false, why: null };
   }
 
   /** Returns null when the hub refused the request and the scan continues with another one. */
@@ -137,7 +129,7 @@ class Scanner {
     const read = this.#read;
     const { collection } = read;
     const where = this.#where;
-    const { mode, cursor, pages: pagesBefore, firstTotal } = this.#state;
+    const { mode, cursor } = this.#state;
     // Only a page that is requested by a cursor begins at a known place.
     const prefetch = mode === 'keyset' ? this.#prefetch : null;
     const pages = prefetch === null ? undefined : read.pages;
@@ -166,7 +158,6 @@ class Scanner {
             where,
             limit,
             ignoresTotals,
-            total: mode === 'sourced-id-filter' && pagesBefore > 0 ? firstTotal : undefined,
             cursor: pages === undefined ? undefined : cursor,
           }),
         onFailure: (error) => this.#asksOtherwise(error, limit),
@@ -250,36 +241,37 @@ class Scanner {
       return true;
     }
     if (!this.#auto || (mode === 'keyset' && pages === 0)) return false;
-    const isLast = this.#state.isDecided || modeAfter(mode) === null;
-    if (isLast) this.#findings[this.#kind] = null;
+    const isLast = this.#state.isDecided || mode === 'offset';
+    if (isLast) this.#findings.paging = null;
     else this.#leaveMode(`the hub answered HTTP ${status}`);
     return !isLast;
   }
 
   #begin(paging: FoundPaging): void {
-    this.#state = this.#beginning(paging);
+    this.#state = beginIn(paging, this.#rows);
     this.#cut = null;
   }
 
-  /** The hub does not page in this mode: the first contact tries the next one, and any later scan fails. */
+  /** The hub does not page in this mode: the first contact tries to page by offset, and any later scan fails. */
   #leaveMode(why: string): void {
     const { mode, isDecided } = this.#state;
-    const after = this.#auto && !isDecided ? modeAfter(mode) : null;
-    const next = after && { mode: after, isDecided: false, why: this.#state.why ?? why };
-    this.#findings[this.#kind] = next;
-    if (next === null) {
-      const cure = !this.#read.collection.keyset ? 'offset' : this.#auto ? 'none' : 'mode';
-      throw brokenPaging(this.#where, why, { mode, cure: this.#auto && isDecided ? 'again' : cure });
+    if (this.#auto && !isDecided && mode === 'keyset') {
+      this.#findings.paging = { mode: 'offset', isDecided: false, why };
+      this.#begin(this.#findings.paging);
+      return;
     }
-    this.#begin(next);
+    this.#findings.paging = null;
+    const isFixed = this.#read.collection.keyset && !this.#auto;
+    const cure = this.#auto && isDecided ? 'again' : 'none';
+    throw brokenPaging(this.#where, why, { mode, cure: isFixed ? 'mode' : cure });
   }
 
   /** A second page has shown that the hub pages in this mode. */
   #decide(): void {
     const { mode, why } = this.#state;
-    if (this.#findings[this.#kind]?.isDecided === true) return;
+    if (this.#findings.paging?.isDecided === true) return;
     this.#state = { ...this.#state, isDecided: true };
-    this.#findings[this.#kind] = { mode, isDecided: true, why };
+    this.#findings.paging = { mode, isDecided: true, why };
     const { name: collection } = this.#read.collection;
     this.#context.onEvent({ type: 'paging-decided', collection, paging: mode, why });
   }

@@ -74,13 +74,6 @@ export const PAGING_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'one-clause',
-    summary: 'a filter with AND or OR is answered with 400',
-    parameters: (parameters) => {
-      if (/' (?:AND|OR) /.test(parameters.get('filter') ?? '')) refuse('the filter has too many clauses');
-    },
-  },
-  {
     name: 'next-past-end',
     summary: 'rel="next" is offered even when nothing follows',
     page: (page, { url }) => {

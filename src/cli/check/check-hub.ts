@@ -18,7 +18,7 @@ import { collectionNamed, type Collection, type CollectionName } from '../../mod
 import { unmetSettingsOf } from '../../session/started-tenant.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
-/** Within this many pages, even a scan that tries each way of paging has shown a second page. */
+/** Within this many pages, even a scan that tries both ways of paging has shown a second page. */
 const MOST_PAGES = 4;
 /** A check answers fast: it repeats a request once. It asks for every collection, even after many failures. */
 const QUICK = {

@@ -23,7 +23,7 @@ it.each([
   'next-past-end no-total big-numbers',
   'ignore-after no-link offset-stamps',
   'refuse-unknown refuse-lone-sort text-timestamps',
-  'ignore-after one-clause refuse-lone-sort no-total no-date',
+  'ignore-after refuse-lone-sort no-total no-date',
   'relative-link empty-204 other-envelope=items hidden-microseconds',
   'error-rate=0.03 reset=0.02',
 ])(

@@ -5,23 +5,16 @@ export interface Behaviour {
   readonly ids: readonly string[];
   /** How the hub treats `afterSourcedId`. */
   readonly cursor: 'honours' | 'ignores' | 'refuses';
-  /** How the hub treats a filter on `sourcedId`. */
-  readonly idFilter: 'honours' | 'ignores' | 'refuses' | 'ignores-sort';
   readonly sort?: 'honours' | 'refuses';
   readonly clamp?: number;
   /** A page has so many rows at least, whatever the limit. */
   readonly least?: number;
   readonly links: 'right' | 'none' | 'foreign' | 'past-the-end' | 'by-offset' | 'first-only' | 'unrelated';
-  readonly total: 'right' | 'zero' | 'unfiltered' | 'remaining' | 'page' | 'none';
+  readonly total: 'right' | 'zero' | 'remaining' | 'page' | 'none';
   /** Rows that are left out after paging, as by rights, so that a page may have none. */
   readonly hidden?: string;
   /** The order without `sort` (hubs with a working cursor always sort by id). */
   readonly natural?: readonly string[];
-}
-
-function afterIn(filter: string | null): string | null {
-  const found = /sourcedId>'((?:[^']|'')*)'/.exec(filter ?? '');
-  return found?.[1]?.replaceAll("''", "'") ?? null;
 }
 
 /** `last`: the id of the last row of the page, after which there may be more. */
@@ -51,7 +44,7 @@ function linkHeader(
 }
 
 /** As the spec has it. */
-const STANDARD = { cursor: 'honours', idFilter: 'honours', links: 'right', total: 'right' } as const;
+const STANDARD = { cursor: 'honours', links: 'right', total: 'right' } as const;
 
 /** Makes a hub that holds `ids` and differs so from the standard; its parameters are those of spec 4.2. */
 export function modelHub(differs: Pick<Behaviour, 'ids'> & Partial<Behaviour>): Script {
@@ -60,30 +53,25 @@ export function modelHub(differs: Pick<Behaviour, 'ids'> & Partial<Behaviour>): 
   const byId = [...ids].sort((a, b) => (a < b ? -1 : 1));
   return ({ query, url }, response) => {
     const cursor = query.get('afterSourcedId');
-    const after = afterIn(query.get('filter'));
     const refused =
       (cursor !== null && behaviour.cursor === 'refuses') ||
-      (after !== null && behaviour.idFilter === 'refuses') ||
       (query.has('sort') && behaviour.sort === 'refuses');
     if (refused) {
       sendJson(response, { imsx_codeMajor: 'failure', imsx_severity: 'error' }, { status: 400 });
       return;
     }
     const limit = Math.max(Math.min(Number(query.get('limit') ?? 100), clamp), least);
-    const sorted = query.has('sort') && behaviour.idFilter !== 'ignores-sort';
     const keyset = cursor !== null && behaviour.cursor === 'honours';
-    const filterWorks = behaviour.idFilter === 'honours' || behaviour.idFilter === 'ignores-sort';
-    const ordered = behaviour.cursor === 'honours' || sorted || natural === undefined ? byId : natural;
-    const matching = ordered.filter((id) => !filterWorks || after === null || id > after);
-    const rest = keyset ? matching.filter((id) => id > cursor) : matching;
+    const isById = behaviour.cursor === 'honours' || query.has('sort') || natural === undefined;
+    const ordered = isById ? byId : natural;
+    const rest = keyset ? ordered.filter((id) => id > cursor) : ordered;
     const offset = keyset ? 0 : Number(query.get('offset') ?? 0);
     const page = rest.slice(offset, offset + limit);
     const more = offset + limit < rest.length;
     const link = linkHeader(behaviour, { url, nextOffset: offset + limit, last: page.at(-1), more });
     const totals = {
-      right: matching.length,
+      right: ids.length,
       zero: 0,
-      unfiltered: ids.length,
       remaining: rest.length - offset,
       page: page.length,
       none: null,
