@@ -7,8 +7,7 @@ For those who write \`rollcall.yaml\`. The tables explain every key. The last se
 
 - \`rollcall init\` writes a configuration that you fill in. \`rollcall check\` tests it, and warns of secrets in clear text.
 - \`rollcall check --offline\` tests the file alone, for a pipeline without secrets. It lists the variables and files that the configuration needs.
-  It warns of a field that looks like a mistyped field of the specification, such as \`emial\`, although the hub may have such a field. With
-  \`--strict\`, warnings are failures, too.
+  With \`--strict\`, warnings are failures, too.
 - \`rollcall check --notify\` also sends a test message to \`notify.url\`.
 - [examples/rollcall.yaml](../examples/rollcall.yaml) shows every key. Editors can use [config.schema.json](../config.schema.json).
 - [Estates](estates.md) shows log-in with tokens, certificates, proxies, and the settings for some clouds.

@@ -2,18 +2,13 @@ import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { checkText, enabledCollections, type WrittenConfig } from '../config.ts';
 import { ENCRYPT, secretsInClear, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
-import { listOf, mapOf } from '../config/problem.ts';
-import { didYouMean } from '../core/did-you-mean.ts';
 import { countOf, printable } from '../core/words.ts';
-import { hasCode } from '../errors.ts';
-import { readSchemaFiles } from '../log/registry/schema-files.ts';
-import { isCollectionName } from '../model/collections.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
-import { topicsOf, typedFields } from '../session/started-tenant.ts';
+import { topicsOf } from '../session/started-tenant.ts';
 import { checkHub } from './check/check-hub.ts';
 import { checkNotify } from './check/check-notify.ts';
 import { checkKafka, checkRedis, checkRegistry } from './check/check-services.ts';
-import { failureOf, findingsOf, ok, warning, type Finding, type Probe } from './check/finding.ts';
+import { findingsOf, ok, warning, type Finding, type Probe } from './check/finding.ts';
 import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
@@ -40,7 +35,7 @@ export function command(): Command {
 --offline is for a pipeline that has no secrets and reaches no service. It lists the variables and files that the
 configuration needs, whether they exist or not. Their values are not checked.
 --notify sends one message to notify.url, which is marked as a test, and checks that the receiver takes it.
---json prints {"ok": …, "findings": […]}, even for a configuration with mistakes.
+--json prints {"ok": …, "findings": […]}.
 
 Exit codes: 0 nothing failed; 1 something failed (with --strict: or a warning); 2 the configuration has mistakes (all are listed).`,
     )
@@ -57,75 +52,22 @@ const MARKS = {
 type CheckVerb = Verb<Scope & { readonly [flag in 'offline' | 'strict' | 'notify']?: boolean }>;
 
 async function check(verb: CheckVerb): Promise<number> {
-  const { configPath, signal, flags, output } = verb;
-  try {
-    if (flags.offline === true) {
-      const written = checkText({ path: configPath, readFile: (path) => readFileSync(path, 'utf8') });
-      const findings = () => findingsOfText(configPath, written);
-      return await report(verb, [{ title: 'Configuration', findings }]);
-    }
-    await using assembly = assemble(verb.loadConfig());
-    const { tenant, notify = false } = flags;
-    return await report(verb, probesOf(assembly, { tenant, isNotified: notify, configPath, signal }));
-  } catch (error) {
-    if (hasCode(error, 'CONFIG_INVALID'))
-      output.data({ ok: false, findings: [{ section: 'Configuration', ...failureOf(configPath, error) }] });
-    throw error;
+  const { configPath, signal, flags } = verb;
+  if (flags.offline === true) {
+    const written = checkText({ path: configPath, readFile: (path) => readFileSync(path, 'utf8') });
+    const findings = () => findingsOfText(configPath, written);
+    return report(verb, [{ title: 'Configuration', findings }]);
   }
+  await using assembly = assemble(verb.loadConfig());
+  const { tenant, notify = false } = flags;
+  return await report(verb, probesOf(assembly, { tenant, isNotified: notify, configPath, signal }));
 }
 
 async function* findingsOfText(configPath: string, { needs, value }: WrittenConfig): AsyncGenerator<Finding> {
   yield ok(configPath, 'no mistake in the file; nothing else was looked at');
   for (const need of needs) yield { level: 'unchecked', subject: 'needs', text: need };
   yield* inClear(configPath, value);
-  yield* pathsOfApis(value);
-  yield* mistypedFields(value);
 }
-
-/** Warns of addresses that end with the path of an API, because Rollcall adds that path itself. */
-function* pathsOfApis(config: object): Generator<Finding> {
-  for (const [at, tenant] of listOf(mapOf(config)['tenants']).entries()) {
-    const [path] = /\/ims\/oneroster(\/.*)?$/.exec(String(mapOf(mapOf(tenant)['hub'])['baseUrl'])) ?? [];
-    if (path !== undefined)
-      yield warning(
-        `tenants[${at}].hub.baseUrl`,
-        `ends with ${path}, but Rollcall itself adds such a path to each request`,
-        `Write the address without ${path}.`,
-      );
-  }
-}
-
-/** Warns of ranges of addresses in `NO_PROXY`, which undici does not know. */
-function* rangesWithoutProxy(env: NodeJS.ProcessEnv): Generator<Finding> {
-  const noProxy = env['no_proxy'] ?? env['NO_PROXY'] ?? '';
-  const ranges = noProxy.split(/[\s,]+/).filter((each) => each.includes('/'));
-  if (ranges.length > 0)
-    yield warning('NO_PROXY', `ranges of addresses have no effect: ${ranges.join(', ')}`, RANGES_REMEDY);
-}
-
-const RANGES_REMEDY =
-  'Name the hosts, or their domains, that are reached without the proxy (rollcall help estates#proxies).';
-
-/** Warns of fields whose names are nearly those of the specification: what they should keep back may be published. */
-function* mistypedFields(value: object): Generator<Finding> {
-  for (const [at, tenant] of listOf(mapOf(value)['tenants']).entries())
-    for (const [name, settings] of Object.entries(mapOf(mapOf(tenant)['collections']))) {
-      // The configuration itself names the fields of lessons.
-      if (!isCollectionName(name) || name === 'schedules') continue;
-      // OneRoster's place for further fields, which the schemas do not have.
-      const known = [...typedFields(readSchemaFiles(), name), 'metadata'];
-      for (const kind of ['drop', 'pseudonymise', 'ignore'])
-        for (const field of listOf(mapOf(settings)[kind]).map(String)) {
-          const hint = known.includes(field) ? '' : didYouMean(field, known);
-          const path = `tenants[${at}].collections.${name}.${kind}`;
-          const text = `${field} is not a field of the specification${hint}`;
-          if (hint !== '') yield warning(path, text, MISTYPED_REMEDY);
-        }
-    }
-}
-
-const MISTYPED_REMEDY =
-  'Correct the name. If the hub has a field of this name, leave it: "rollcall check" without --offline asks the hub.';
 
 const IN_CLEAR_REMEDY =
   'Write ${NAME} for an environment variable, or ${file:/path} for a file. Change the secret if others could read this file.';
@@ -190,8 +132,6 @@ function probesOf(
       async *findings() {
         yield ok(configPath, text);
         yield* inClear(configPath, { ...assembly.config, tenants });
-        yield* pathsOfApis({ tenants });
-        yield* rangesWithoutProxy(process.env);
       },
     },
     { title: 'Kafka', findings: () => checkKafka(assembly, tenants, signal) },

@@ -192,7 +192,7 @@ export function unmetSettingsOf(
 }
 
 /** The fields of the specification in the rows of a collection. */
-export function typedFields(files: SchemaFiles, name: CollectionName): readonly string[] {
+function typedFields(files: SchemaFiles, name: CollectionName): readonly string[] {
   const fields = files.get(name)?.fields.map((field) => field.name) ?? [];
   return fields.filter((field) => field !== 'additionalFields' && !OWN_FIELDS.has(field));
 }

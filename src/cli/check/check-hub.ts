@@ -198,8 +198,8 @@ async function rowsFinding(check: HubCheck, list: List, unmet: UnmetSettings): P
   }
   if (verdict !== null && verdict.kind !== 'complete')
     return { finding: failure(name, verdict.why, INCONCLUSIVE_REMEDY) };
-  if (await missesByDate(check, list, pages[0]?.rows ?? []))
-    return { finding: warning(name, MISSED_BY_DATE, FILTER_REMEDY) };
+  if (rows.some((row) => modifiedTimeOf(row) !== null) && (await filterSelectsNothing(check, list)))
+    return { finding: warning(name, 'the filter dateLastModified>… selects no row', FILTER_REMEDY) };
   const total = pages[0]?.total ?? 0;
   const count = end !== null ? countOf(distinctRows, 'row') : total > 0 ? countOf(total, 'row') : 'rows';
   const way = decided();
@@ -210,24 +210,15 @@ async function rowsFinding(check: HubCheck, list: List, unmet: UnmetSettings): P
   return { finding: ok(name, count + paged), isEmpty: rows.length === 0 };
 }
 
-const MISSED_BY_DATE =
-  'the filter dateLastModified>… does not return a listed row, although the time in the filter is just before that of the row';
 const FILTER_REMEDY =
-  "Incremental syncs miss such changes, and the daily full sync brings them. Have the hub answer filter=dateLastModified>'…' with a time in UTC.";
-/** Some hubs compare whole seconds. */
-const JUST_BEFORE_MS = 1_000;
+  "Incremental syncs miss all changes, and the daily full sync brings them. Have the hub answer filter=dateLastModified>'…' with a time in UTC.";
 
-/** Whether an incremental sync would miss the row that was modified last; false, too, if this cannot be known. */
-async function missesByDate(check: HubCheck, list: List, rows: readonly unknown[]): Promise<boolean> {
-  const stamped = rows.flatMap((row) => {
-    const [id, ms] = [readableId(row), modifiedTimeOf(row)];
-    return id === null || ms === null ? [] : [{ id, ms }];
-  });
-  const [latest] = stamped.toSorted((a, b) => b.ms - a.ms);
-  if (!list.collection.keyset || latest === undefined) return false;
+/** Whether no row of a list is after the first moment of 1970, by the filter of incremental syncs; false, too, if this cannot be known. */
+async function filterSelectsNothing(check: HubCheck, list: List): Promise<boolean> {
+  if (!list.collection.keyset) return false;
   try {
-    const { pages, end } = await firstPages(check, list, (count) => count === 2, latest.ms - JUST_BEFORE_MS);
-    return end !== null && !pages.some((page) => page.rows.some((row) => readableId(row) === latest.id));
+    const { pages } = await firstPages(check, list, () => true, 0);
+    return pages.every(({ rows }) => rows.length === 0);
   } catch (error) {
     if (concernsOneRequest(error)) return false;
     throw error;
