@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Config, TenantConfig } from '../config.ts';
+import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
 import { whyHold, type GuardLimits } from '../core/deletions/guard.ts';
 import { needsReason, partsOf, type Part, type PartRows } from '../core/deletions/parts.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable, outOf } from '../core/words.ts';
@@ -10,21 +10,21 @@ import type { DecisionRecord } from '../model/progress.ts';
 import { APPROVE, approvalRefused, requestFor, type ApproveOutcome } from '../owner/deletes.ts';
 import { readSchools, type KnownSchools } from '../owner/schools-on-hold.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
-import type { Waiting } from '../sync/read-waiting.ts';
+import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner, personHere } from './as-owner.ts';
 import { choose, chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { readTenantProgress, waitingOf } from './verb-parts.ts';
+import { readTenantProgress } from './verb-parts.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 no row is on hold; 1 it failed; 3 something needs a decision.`;
 
 const APPROVE_EXIT_CODES = `
-Exit codes: 0 the parts are approved, now or by an earlier command, and no row is on hold any more; 1 it failed; 3 a part is not on
-the list and was never approved, so nothing was removed, or something still needs a decision.`;
+Exit codes: 0 the parts are approved, and no row is on hold any more; 1 it failed; 3 a part is not on the list, so nothing was
+removed, or something still needs a decision.`;
 
 /** `rollcall deletes list|approve|history`: deletions that need a decision. */
 export function command(): Command {
@@ -95,7 +95,9 @@ async function readParts(
   options: { known: KnownProgress | null | undefined; signal: AbortSignal },
 ): Promise<Parted> {
   const { known, signal } = options;
-  const waiting = await waitingOf(assembly, tenant, known);
+  const names = syncedCollections(tenant).map(({ name }) => name);
+  const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
+  const waiting = await readWaiting(assembly.store.tenant(tenant.id).deletions, progress);
   if (waiting.rows === 0) return { ...waiting, parts: [] };
   const collections = waiting.collections.map(({ collection }) => collection);
   const found = await readSchools(assembly, { tenantId: tenant.id, collections, signal });
@@ -182,8 +184,6 @@ const SHOWN_OF_PART = 10;
 const SHOWN_OF_COLLECTION = 2;
 /** What a command that approves nearly all of a collection also needs. */
 const REASON = ' --reason "<text>"';
-/** How often the owner is asked to approve, if the list changes meanwhile. */
-const ATTEMPTS = 3;
 
 /** Prints what each approval would remove, what to do, and last, because they are many, ids of the missing rows. */
 function show(output: Output, tenantId: string, parted: Parted): void {
@@ -255,66 +255,31 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   const person = personHere(flags.reason);
   const digests = [...new Set(verb.args)];
   await using assembly = assemble(config);
-  let outcome = await ask();
-  // Between our reading of the list and the owner's, a sync may have changed other parts of it.
-  for (let again = 1; outcome.isListed && !outcome.isSame && again < ATTEMPTS; again += 1)
-    outcome = await ask();
+  const known = (await readTenantProgress(assembly, [tenant], signal)).get(tenant.id);
+  const parted = await readParts(assembly, tenant, { known, signal });
+  const refusal = approvalRefused(tenant.id, parted);
+  if (refusal !== null) throw refusal;
+  const parts = parted.parts.filter(({ digest }) => digests.includes(digest)).map(requestFor);
+  const request = { tenantId: tenant.id, request: APPROVE, parameters: { parts, person }, output, signal };
+  const outcome: ApproveOutcome =
+    parts.length < digests.length
+      ? { isSame: false, collections: [], waiting: parted.rows }
+      : await asOwner(assembly, request);
   const { isSame, collections, waiting } = outcome;
-  const log = isSame ? null : (await readTenantProgress(assembly, [tenant], signal)).get(tenant.id);
-  const earlier = approvalsOf(digests, log?.decisions ?? []);
-  output.data({ digests, isSame, isApprovedAlready: earlier.length > 0, collections, waiting });
-  const isDone = isSame || earlier.length > 0;
+  output.data({ digests, isSame, collections, waiting });
   if (isSame) showApproved(output, outcome);
-  else if (isDone) {
-    output.line('These parts were approved already, so this command has removed nothing:');
-    for (const decision of earlier) {
-      const { atMs, collection, by, from, digest } = decision;
-      const what = `${collection}: ${whatHappened(decision, null)}`;
-      output.line(printable(`  ${what} (${digest}, approved by ${by} on ${from}, ${isoOrNull(atMs)})`));
-    }
-  } else {
-    const named = digests.map(printable).join(' ');
+  else
     output.note(
-      `✗ nothing was removed: some of these parts are neither on the list nor approved already: ${named}\n→ Look again: rollcall deletes list --tenant ${tenant.id}`,
+      `✗ some of these parts are not on the list: ${digests.map(printable).join(' ')}\n→ See whether they have changed: rollcall deletes list --tenant ${tenant.id}\n→ See whether they were approved: rollcall deletes history --tenant ${tenant.id}`,
     );
-  }
-  if (isDone && waiting > 0)
+  if (isSame && waiting > 0)
     output.note(
       `! ${countOf(waiting, 'row')} still need a decision\n→ rollcall deletes list --tenant ${tenant.id}`,
     );
   return exitCode({
     hasFailed: collections.some((each) => each.outcome !== 'done'),
-    needsPerson: waiting > 0 || !isDone,
+    needsPerson: waiting > 0 || !isSame,
   });
-
-  async function ask(): Promise<ApproveOutcome & { readonly isListed: boolean }> {
-    const known = (await readTenantProgress(assembly, [tenant], signal)).get(tenant.id);
-    const parted = await readParts(assembly, tenant, { known, signal });
-    const refusal = approvalRefused(tenant.id, parted);
-    if (refusal !== null) throw refusal;
-    const chosen = parted.parts.filter(({ digest }) => digests.includes(digest));
-    if (chosen.length < digests.length)
-      return { isListed: false, isSame: false, collections: [], waiting: parted.rows };
-    const asked = await asOwner(assembly, {
-      tenantId: tenant.id,
-      request: APPROVE,
-      parameters: { parts: chosen.map(requestFor), person },
-      output,
-      signal,
-    });
-    return { isListed: true, ...asked };
-  }
-}
-
-/**
- * The decisions by which all of these parts were approved; empty if no such decision about one of them is kept. Only approvals have
- * digests, with blanks between them.
- */
-function approvalsOf(digests: readonly string[], decisions: readonly DecisionRecord[]): DecisionRecord[] {
-  const digestsOf = ({ digest }: DecisionRecord): string[] => digest?.split(' ') ?? [];
-  const found = decisions.filter((each) => digestsOf(each).some((digest) => digests.includes(digest)));
-  const approved = new Set(found.flatMap(digestsOf));
-  return digests.every((digest) => approved.has(digest)) ? found : [];
 }
 
 function showApproved(output: Output, { collections }: ApproveOutcome): void {

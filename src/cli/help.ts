@@ -6,11 +6,8 @@ import { RollcallError } from '../errors.ts';
 
 const DOCS = new URL('../../docs/', import.meta.url);
 
-/**
- * `rollcall help`: explains a verb, or prints a part of the documentation. `program` has the verb that is asked for, if it is one;
- * `withAllVerbs` makes one that has all.
- */
-export function helpCommand(program: Command, withAllVerbs: () => Promise<Command>): Command {
+/** `rollcall help`: explains a verb, or prints a part of the documentation. `program` has the verb that is asked for, if it is one. */
+export function helpCommand(program: Command): Command {
   return (
     new Command('help')
       .argument(
@@ -23,21 +20,20 @@ export function helpCommand(program: Command, withAllVerbs: () => Promise<Comman
       .addHelpText('after', () => `\nPages: ${pages().join(', ')}`)
       // Somebody may ask about an option of a verb.
       .allowUnknownOption()
-      .action(async (words: readonly string[]) => {
+      .action((words: readonly string[]) => {
         const asked = words.filter((word) => !word.startsWith('-')).map((word) => word.toLowerCase());
         const [topic, [first, second]] = [asked.join(' '), asked];
-        const print = (text: string): void => program.configureOutput().writeOut?.(text);
-        const verb = first === undefined ? program : program.commands.find((each) => each.name() === first);
-        const subcommand = verb?.commands.find((each) => each.name() === second);
-        // Only the name of a subcommand needs the code of all verbs.
-        const hasAll = verb === undefined && /^[a-z]+$/.test(topic);
-        const verbs = hasAll ? (await withAllVerbs()).commands : [];
-        const subcommands = verbs.flatMap((each) => each.commands.filter((some) => some.name() === topic));
-        const commands = verb === undefined ? subcommands : [subcommand ?? verb];
-        for (const each of commands) each.outputHelp();
+        const print = (text: string): void =>
+          program.configureOutput().writeOut?.(forTerminal(text, process.stdout.columns ?? 100));
         const names = program.commands.map((each) => each.name());
-        const page = commands.length > 0 ? furtherOn(topic, exactlyOn(topic)) : pageOn(topic, names);
-        print(forTerminal(page, process.stdout.columns ?? 100));
+        const named = (commands: readonly Command[], name?: string): Command | undefined =>
+          commands.find((each) => each.name() === name);
+        const verb = first === undefined ? program : named(program.commands, first);
+        if (verb === undefined) return print(pageOn(topic, names));
+        (named(verb.commands, second) ?? verb).outputHelp();
+        // Documents send people here to read why a part is not ready, and a verb may have the same name.
+        const part = partOf(topic);
+        if (part !== undefined) print(`\nIf ${topic} is not ready:\n\n${asCommands(part)}`);
       })
   );
 }
@@ -90,72 +86,39 @@ function pages(): string[] {
   return [...FIRST_PAGES, ...others, ...LAST_PAGES];
 }
 
-/** A place in the documentation, and what `rollcall help` prints for its address. */
-interface Place {
-  readonly address: string;
-  readonly text: string;
-}
-
-/** What the documentation says of a topic, with commands in place of links to documents, and where it says more. */
+/** What the documentation says of a topic, with commands in place of links to documents. Throws `USAGE_INVALID`. */
 export function pageOn(topic: string, verbs: readonly string[] = []): string {
-  const [first, ...others] = placesOf(topic, verbs);
-  return `${asCommands(first.text).trim()}\n${furtherOn(topic.toLowerCase(), others)}`;
+  return `${asCommands(markdownOn(topic, verbs)).trim()}\n`;
 }
 
-const MOST_NAMED = 5;
-
-/** Prints why a part of this name is not ready, because documents send people here for it, and names the other places. */
-function furtherOn(topic: string, places: readonly Place[]): string {
-  const part = places.find(({ address }) => address === partAddress(topic));
-  const others = places.filter((each) => each !== part).slice(0, MOST_NAMED);
-  const why = part === undefined ? '' : `\nIf ${topic} is not ready:\n\n${asCommands(part.text).trim()}\n`;
-  const commands = others.map(({ address }) => `rollcall help ${address}`).join(', ');
-  return others.length === 0 ? why : `${why}\nSee also: ${commands}\n`;
-}
-
-function partAddress(name: string): string {
-  return `operations#${name}`;
-}
-
-/** What a link of the status page shows: why a part is not ready, or {@link placesOf} the topic. Throws `USAGE_INVALID`. */
-export function markdownOn(topic: string): string {
-  return partOf(topic.toLowerCase()) ?? placesOf(topic)[0].text;
-}
-
-/** All places on a topic, or else those whose heading ends with it. `verbs`: what else could be meant. Throws `USAGE_INVALID`. */
-function placesOf(topic: string, verbs: readonly string[] = []): readonly [Place, ...Place[]] {
-  const exact = exactlyOn(topic.toLowerCase());
-  const [first, ...others] = exact.length > 0 ? exact : sectionsIn(pages(), topic, '.*\\W');
-  if (first !== undefined) return [first, ...others];
+/**
+ * What the documentation says of a topic: the word in the glossary and why the part is not ready, or else the section of the
+ * runbooks, the page, or the first section with this heading. `verbs`: what else could be meant. Throws `USAGE_INVALID`.
+ */
+export function markdownOn(topic: string, verbs: readonly string[] = []): string {
+  const wanted = topic.toLowerCase();
+  const items = [wordOf(wanted), partOf(wanted)].flatMap((each) => each ?? []);
+  if (items.length > 0) return items.join('\n');
+  const [page = '', anchor] = wanted.split('#');
+  const found = anchor === undefined ? textOn(wanted) : sectionIn([page], anchor);
+  if (found !== undefined) return found;
   const words = (read('glossary') ?? '').matchAll(/\*\*([^*]+)\*\*/g);
   const known = [...verbs, ...pages(), ...Array.from(words, ([, word = '']) => word)];
-  const having = pages().filter((page) => read(page)?.toLowerCase().includes(topic.toLowerCase()));
+  const having = pages().filter((each) => read(each)?.toLowerCase().includes(wanted));
   throw new RollcallError('USAGE_INVALID', `There is no help on ${topic}${didYouMean(topic, known)}`, {
     remedy: `${having.length > 0 ? `These pages have the word: ${having.join(', ')} ("rollcall help <page>"). ` : ''}"rollcall --help" lists the verbs, "rollcall help glossary" the words, and "rollcall help runbooks" the alerts and error codes.`,
   });
 }
 
-/**
- * In this order: the word in the glossary, the section of the runbooks, why the part is not ready, the page, and the sections with
- * this heading. `topic` is in small letters.
- */
-function exactlyOn(topic: string): readonly Place[] {
-  const [page = '', anchor] = topic.split('#');
-  if (anchor !== undefined) {
-    const text = page === 'glossary' ? wordOf(anchor) : page === 'operations' ? partOf(anchor) : undefined;
-    return text === undefined ? sectionsIn([page], anchor) : [{ address: topic, text }];
-  }
-  const whole = topic.replace(/\.md$/, '');
-  const found = [
-    [`glossary#${topic}`, wordOf(topic)],
-    [`runbooks#${topic}`, sectionOf('runbooks', topic)],
-    [partAddress(topic), partOf(topic)],
-    // The only kind of decision that is not an error.
-    [`${whole}.md`, read(topic === 'rows_on_hold' ? 'decide' : whole)],
-  ] as const;
-  const places = found.flatMap(([address, text]) => (text === undefined ? [] : [{ address, text }]));
-  const known = new Set<string>(places.map(({ address }) => address));
-  return [...places, ...sectionsIn(pages(), topic).filter(({ address }) => !known.has(address))];
+function textOn(topic: string): string | undefined {
+  // The only kind of decision that is not an error.
+  const page = topic === 'rows_on_hold' ? 'decide' : topic.replace(/\.md$/, '');
+  return (
+    sectionOf('runbooks', topic) ??
+    read(page) ??
+    sectionIn(pages(), topic) ??
+    sectionIn(pages(), topic, '.*\\W')
+  );
 }
 
 function read(page: string): string | undefined {
@@ -169,21 +132,11 @@ function sectionOf(page: string, anchor: string, before = ''): string | undefine
   return sections?.find((section) => title.test(section));
 }
 
-/**
- * The sections of these pages whose heading has this anchor. The heading of each names its page, since a heading alone
- * says little.
- */
-function sectionsIn(some: readonly string[], anchor: string, before?: string): readonly Place[] {
-  return some.flatMap((page) => {
-    const section = sectionOf(page, anchor, before);
-    if (section === undefined) return [];
-    const title = section.slice(0, section.indexOf('\n')).toLowerCase();
-    const address = `${page}#${title
-      .replaceAll(/[^\w -]/g, '')
-      .trim()
-      .replaceAll(' ', '-')}`;
-    return [{ address, text: section.replace('\n', ` (rollcall help ${page})\n`) }];
-  });
+/** The first section of these pages whose heading has this anchor. The heading names its page, since a heading alone says little. */
+function sectionIn(some: readonly string[], anchor: string, before?: string): string | undefined {
+  const page = some.find((each) => sectionOf(each, anchor, before) !== undefined);
+  if (page === undefined) return undefined;
+  return sectionOf(page, anchor, before)?.replace('\n', ` (rollcall help ${page})\n`);
 }
 
 function wordOf(name: string): string | undefined {

@@ -104,7 +104,7 @@ async function createProgram(
     const command = isLoaded(name) ? await (await load()).command() : new Command(name);
     program.addCommand(command.summary(summary));
   }
-  const help = helpCommand(program, () => createProgram(verbs, host, () => true));
+  const help = helpCommand(program);
   program.addCommand(help.summary('explain a verb, an error or an alert, or print a page'));
   teachOnMistakes(program, 'rollcall', host);
   return program.setOptionValue('#host', host);

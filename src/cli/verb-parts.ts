@@ -1,10 +1,9 @@
 import { once } from 'node:events';
-import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
+import type { Config, TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import { pingKafka } from '../log/kafka-client.ts';
 import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { readWaiting } from '../sync/read-waiting.ts';
 
 const SAY_AFTER_MS = 2_000;
 const ANSWERS_WITHIN_MS = 30_000;
@@ -55,11 +54,4 @@ export async function readTenantProgress(
   return sayingIfLong(config.kafka, 'the leaders of the topics named progress', () =>
     readKnownProgress({ kafka, registry, topicPrefix, tenantIds, signal }),
   );
-}
-
-/** What waits for a decision in a tenant. `known`: what its topic `progress` says. Throws `INDEX_…`. */
-export function waitingOf({ store }: Assembly, tenant: TenantConfig, known?: KnownProgress | null) {
-  const names = syncedCollections(tenant).map(({ name }) => name);
-  const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
-  return readWaiting(store.tenant(tenant.id).deletions, progress);
 }

@@ -13,7 +13,7 @@ export const VERBS: Verbs = {
     'compare the topics with the configuration, and change them: list, apply, recreate, purge',
     () => import('./topics.ts'),
   ],
-  state: ['compare the index in Redis with Kafka: show, rebuild', () => import('./state.ts')],
+  state: ['rebuild the index in Redis from the topics', () => import('./state.ts')],
   run: ['mirror the tenants until stopped', () => import('./run.ts')],
   pull: ['run one sync now, then exit', () => import('./pull.ts')],
   plan: ['show what a full sync would publish now; publish nothing', () => import('./plan.ts')],

@@ -91,11 +91,6 @@ describe('where no process runs', () => {
       ['status', 1, /no process mirrors the tenant/],
       ['topics list', 0, /users +3 +equal/],
       ['deletes list', 0, none],
-      [
-        'state show --collection users orgs',
-        0,
-        /^tenant +collection +index at +log at +rows +rejects\n(north +(orgs|users) +(\d+ \S{8}) +\3 +\d+ +\d+\n){2}$/,
-      ],
     ] as const)
       expect([words, await read(words)]).toEqual([
         words,
@@ -107,13 +102,6 @@ describe('where no process runs', () => {
     expect(status.tenants[0]).toMatchObject({ state: 'in-trouble', isOwnerAlive: false });
     const counted = status.tenants[0].collections.map(({ collection, rowsThen }) => [collection, rowsThen]);
     expect(counted).toEqual(COLLECTIONS.map((name) => [name, idsOf(name).length]));
-    const state = (await read('state show --collection users --json')).json<{
-      collections: [{ index: object; log: object }];
-    }>();
-    expect(state.collections).toMatchObject([
-      { tenant: 'north', collection: 'users', rows: users(), rejects: 0 },
-    ]);
-    expect(state.collections[0].log).toEqual(state.collections[0].index);
     const tail = await read('tail users --to-end --values');
     expect([tail.code, tail.stderr]).toEqual([0, `${users()} records\n`]);
     const found = records(tail.stdout);
@@ -151,7 +139,6 @@ describe('where no process runs', () => {
     ['tail classes', 1, 'rollcall topics apply', {}],
     ['tail users --to-end --values', 1, 'registry.url', registryAt(`http://${NOBODY}`)],
     ['pull', 1, 'it may not be a schema registry', registryAt(`${registryUrl}/elsewhere`)],
-    ['state show', 1, 'redis.url', withoutRedis],
     ['verify', 1, 'redis.url', withoutRedis],
     ['status', 1, 'kafka.brokers', noKafka],
     ['tail users', 1, 'kafka.brokers', noKafka],

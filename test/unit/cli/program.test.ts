@@ -84,20 +84,17 @@ it('--help loads no verb, and "help <verb>" prints the same as "<verb> --help"',
 });
 
 it.each([
-  [['approve'], ['rollcall deletes approve']],
   [['deletes', 'approve', '--reason'], ['rollcall deletes approve']],
   [['deletes', 'nothing'], ['rollcall deletes']],
-  [['list'], ['rollcall topics list', 'rollcall deletes list']],
-])('help explains a subcommand in each verb that has it: %j', async (words, commands) => {
+])('help explains a subcommand after its verb: %j', async (words, commands) => {
   const { code, stdout } = await run(['help', ...words], {}, undefined, ALL_VERBS);
   const usages = [...stdout.matchAll(/^Usage: \S*(rollcall .+?) (?:\[|<)/gm)].map(([, usage]) => usage);
   expect([code, usages]).toEqual([0, commands]);
 });
 
-it('help finds a verb whatever the case of its letters, and names the other pages on the same word', async () => {
+it('help finds a verb whatever the case of its letters', async () => {
   const { code, stdout } = await run(['help', 'Plan'], {}, undefined, ALL_VERBS);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^Usage: [^]*\nSee also: \S+ help glossary#plan\n$/);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^Usage: /)]);
 });
 
 it.each([[[]], [['deletes']]])(

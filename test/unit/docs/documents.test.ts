@@ -166,21 +166,14 @@ it('help on a word that it does not explain names pages with this word, and the 
 });
 
 it.each([
-  ['watermark', /^- \*\*watermark\*\*: /, null],
-  ['kafka', /^- `kafka`: /, 'glossary#kafka'],
-  ['index', /^- \*\*index\*\*: /, null],
-  ['Headers', /^## Headers \(rollcall help contract\)/, 'architecture#headers'],
-  ['hub_timeout', /^### HUB_TIMEOUT\n/, null],
-])(
-  'help on %s shows the likeliest of all places, and names the command of each other',
-  (topic, first, other) => {
-    const page = pageOn(topic);
-    expect(page).toMatch(first);
-    const others = /\nSee also: rollcall help (\S+)\n$/.exec(page)?.[1] ?? null;
-    expect(others).toBe(other);
-    if (other !== null) expect(pageOn(other)).not.toMatch(first);
-  },
-);
+  ['watermark', /^- \*\*watermark\*\*: [^]*\n- `watermark`: /],
+  ['kafka', /^- `kafka`: /],
+  ['index', /^- \*\*index\*\*: /],
+  ['Headers', /^## Headers \(rollcall help contract\)/],
+  ['hub_timeout', /^### HUB_TIMEOUT\n/],
+])('help on %s shows the likeliest of all places in the documentation', (topic, first) => {
+  expect(pageOn(topic)).toMatch(first);
+});
 
 it.each(['architecture', 'consuming'])('help prints code of the page %s but no diagram', (page) => {
   expect(pageOn(page)).toContain('```mermaid');
@@ -191,7 +184,7 @@ it.each(['architecture', 'consuming'])('help prints code of the page %s but no d
 const GLOBAL_OPTIONS = ['--config', '--help', '--json', '--no-color', '--version'];
 
 const loaded = await Promise.all(Object.values(VERBS).map(async ([, load]) => (await load()).command()));
-const verbs = [...loaded, hub(), helpCommand(new Command(), async () => new Command())];
+const verbs = [...loaded, hub(), helpCommand(new Command())];
 const named = (commands: readonly Command[], name = ''): Command | undefined =>
   commands.find((each) => each.name() === name);
 
