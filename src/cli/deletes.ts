@@ -79,8 +79,7 @@ ${EXIT_CODES}`;
 const HISTORY = `
 "hold": a hold began, and removals needed a decision; "healed": the hold ended by itself, because all rows that were missing
 when it began were back; "approved": a person approved removals; "accepted": a person accepted rows that do not match the published
-ones ("pull --accept-new"); "reset": a person reset absences ("state rebuild --reset"). The topic progress keeps these records for
-good.`;
+ones ("pull --accept-new"). The topic progress keeps these records for good.`;
 
 /** What waits for a decision in a tenant, as `--json` gives it. */
 interface Parted extends Waiting {
@@ -320,7 +319,6 @@ async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): 
 function whatHappened(decision: DecisionRecord, known: KnownProgress | null): string {
   const { collection, kind, rows = 0, removed = 0 } = decision;
   if (kind === 'accepted') return 'the new rows of the hub were accepted';
-  if (kind === 'reset') return 'absences were reset';
   if (kind === 'approved') return `${outOf(removed, rows)} approved rows were removed`;
   if (kind === 'hold') return `${countOf(rows, 'missing row')} put on hold`;
   const earlier = known?.decisions.slice(0, known.decisions.indexOf(decision));

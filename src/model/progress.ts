@@ -38,10 +38,9 @@ export interface Person {
  * - `hold`: from now on, removals need a decision; `healed`: all rows that were missing then are back
  * - `approved`: the rows on the list that are still missing are removed
  * - `accepted`: rows that differ from the published rows are right (`pull --accept-new`)
- * - `reset`: the published absences became null (`state rebuild --reset`)
  */
 export interface DecisionRecord extends Partial<Person> {
-  readonly kind: 'hold' | 'healed' | 'approved' | 'accepted' | 'reset';
+  readonly kind: 'hold' | 'healed' | 'approved' | 'accepted';
   readonly collection: CollectionName;
   /** Local clock, ms since the epoch. */
   readonly atMs: number;

@@ -1,24 +1,18 @@
 import { HASH_OF_NO_ROW } from '../core/rows/content-hash.ts';
 import { z } from 'zod';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
-import type { Person, Progress } from '../model/progress.ts';
+import type { Progress } from '../model/progress.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
 import type { LookUp } from '../table/table.ts';
-import { resetAbsences } from '../recovery/reset-absences.ts';
-import { newSyncStats } from '../core/sync-stats.ts';
-import { CollectionProgress, type WriterStart } from '../table/collection-progress.ts';
+import type { WriterStart } from '../table/collection-progress.ts';
 import { requireRecords } from '../session/watch-topics.ts';
-import { mirrored, notMirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
-import { person } from './person.ts';
+import { mirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
 
 const parameters = z.strictObject({
   /** Source collections; empty: all mirrored ones. */
   collections: z.array(z.enum(COLLECTIONS)),
-  /** Whether to null what was published of absences, and to derive them again; only for `absence-versions` that are lost. */
-  reset: z.boolean(),
-  person,
 });
 
 /** The result for one index, which can be sent as JSON. */
@@ -28,21 +22,17 @@ export interface RebuiltIndex {
   readonly rejects: number;
 }
 
-/** `rollcall state rebuild`: drops indexes and rebuilds them from the topics, one after another; or resets absences. */
+/** `rollcall state rebuild`: drops indexes and rebuilds them from the topics, one after another. */
 export const REBUILD = ownerRequest({
   kind: 'rebuild',
   parameters,
-  async handle({ collections, reset, person: by }, work) {
+  async handle({ collections }, work) {
     const wanted = collections.length > 0 ? collections : [...work.writers.keys()];
     const all = wanted.map((collection) => ({ collection, writer: mirrored(work.writers, collection) }));
     const rebuilt: RebuiltIndex[] = [];
     for (const { collection, writer } of all) {
       await work.report(`rebuilding the index of ${collection}`);
-      if (reset && collection === 'absence-versions') {
-        // A request that is repeated may have reset them already.
-        if (writer.committed.lost !== undefined) await resetAndReadAgain(work, by);
-        await work.sync(collection, 'FULL');
-      } else await rebuildIndex(work, collection);
+      await rebuildIndex(work, collection);
       const { rows, rejects } = writer.known;
       rebuilt.push({ collection, rows, rejects });
     }
@@ -77,30 +67,6 @@ export async function rebuildIndex(
     if (corrupt !== undefined) await markCorrupt(index, start, corrupt);
     return start;
   });
-}
-
-/** Nulls what was published of absences, and derives them again like a first load. */
-async function resetAndReadAgain(work: OwnerWork, by: Person): Promise<void> {
-  const { tenant, writers, signal } = work;
-  const collection = 'absence-versions';
-  if (tenant.absences === undefined) throw notMirrored('absences');
-  const writer = mirrored(writers, collection);
-  await writer.reindex(async () => {
-    await tenant.state.collection(collection).rebuild();
-    const progress = writer.progress ?? noProgress(work, collection);
-    const decision = { ...by, kind: 'reset', collection, atMs: tenant.runtime.now() } as const;
-    const begun = await resetAbsences(tenant, { progress, decision, signal });
-    tenant.emit({ type: 'deletion', event: decision });
-    const known = [begun.progress, ...begun.derived];
-    return readAgain(work, { collection, known });
-  });
-}
-
-function noProgress({ tenant: { runtime } }: OwnerWork, collection: CollectionName): Progress {
-  const nothing = { progress: null, indexed: '', offsets: {}, knownRows: 0, knownRejects: 0 };
-  const stats = newSyncStats({ syncId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() });
-  const first = { transactionId: runtime.randomId(), sync: { stats }, knownRows: 0, rowsOnHold: 0 };
-  return new CollectionProgress(collection, null, nothing).next({ ...first, completion: { kind: 'none' } });
 }
 
 async function readAgain(

@@ -2,7 +2,6 @@ import { planIndexRecovery, rebuildBecause, type IndexRecoveryPlan } from '../co
 import {
   DERIVED_COLLECTIONS,
   STATE_TOPIC,
-  TOPICS_OF_ABSENCES,
   type CollectionName,
   type TopicSuffix,
   type DerivedCollection,
@@ -58,8 +57,9 @@ export async function planRecovery(
     progress === null ? new Set<TopicSuffix>() : findTopicLosses({ progress, derived, ends, position });
   const known = { progress, derived, position };
   const hasLostRows = lost.has(collection) || lost.has('rejects');
-  const hasLostAll = TOPICS_OF_ABSENCES.every((suffix) => lost.has(suffix));
-  const isContinued = progress !== null && !hasLostAll && [...derived.values()].some((each) => each !== null);
+  const hasLostTopics = DERIVED_COLLECTIONS.some((name) => lost.has(name));
+  const isContinued =
+    progress !== null && !hasLostTopics && [...derived.values()].some((each) => each !== null);
   const holds = async (suffix: TopicSuffix): Promise<boolean> =>
     isContinued || (await holdsRecords(tenant, { suffix, ends, signal }));
   const source =
@@ -67,9 +67,9 @@ export async function planRecovery(
       ? null
       : absenceSource({
           ...known,
-          hasLostTopics: DERIVED_COLLECTIONS.some((name) => lost.has(name)),
-          hasLostAll,
+          hasLostTopics,
           hasLostChangelog: lost.has(STATE_TOPIC),
+          hasAbsences: await holds('absences'),
           hasEvents: await holds('absence-changes'),
           hasChangelog: await holds(STATE_TOPIC),
         });
@@ -77,7 +77,8 @@ export async function planRecovery(
   const absences = source === 'index' && hasLostRows ? 'lost' : source;
   const transactionIds = new Set([...derived.values()].map((each) => each?.transactionId));
   const lacksAbsences = progress !== null && derived.size > 0 && !transactionIds.has(progress.transactionId);
-  if (hasLostRows && progress !== null && absences !== 'lost')
+  const beginsAgain = hasLostTopics && absences === 'nothing';
+  if ((hasLostRows || beginsAgain) && progress !== null && absences !== 'lost')
     ({ progress, derived } = await recordTopicLosses(tenant, { progress, derived }, lost));
   // The next transactions fill the lost changelog again.
   if (absences === 'index' && progress !== null) progress = withoutChangelog(progress);
@@ -149,7 +150,7 @@ function wasFirstLoadOver(derived: DerivedProgress, absences: AbsenceSource | nu
 
 /**
  * Where the index of absences comes from:
- * - `nothing`: nothing was ever published, or a person resets absences
+ * - `nothing`: nothing was ever published, or the topics were recreated, so that the absences begin again
  * - `changelog`: a copy of `absence-state`
  * - `index`: the index, which is at the end of the log, fills the lost changelog
  * - `lost`: neither of the two is left, or what was published is lost: a person decides
@@ -162,11 +163,10 @@ export interface AbsenceFacts {
   readonly position: IndexPosition | null;
   /** Whether `absences` or `absence-changes` lost records. */
   readonly hasLostTopics: boolean;
-  /** Whether all topics of absences, including the topic of their versions, lost records. */
-  readonly hasLostAll: boolean;
   /** Whether `absence-state` lost records. */
   readonly hasLostChangelog: boolean;
-  /** Whether `absence-changes` and `absence-state` hold records. Only asked if `progress` does not say so. */
+  /** Whether `absences`, `absence-changes` and `absence-state` hold records. Only asked if `progress` does not say so. */
+  readonly hasAbsences: boolean;
   readonly hasEvents: boolean;
   readonly hasChangelog: boolean;
 }
@@ -174,10 +174,9 @@ export interface AbsenceFacts {
 /** Decides where the index of absences comes from. It is copied, never derived from the topics for consumers. */
 export function absenceSource(facts: AbsenceFacts): AbsenceSource {
   const { progress, derived, position } = facts;
-  // The topics were deleted together, as `topics recreate` does. Nothing is left that could be continued, or that
-  // needs a null.
-  if (facts.hasLostAll && !facts.hasEvents && !facts.hasChangelog) return 'nothing';
-  if (facts.hasLostTopics) return 'lost';
+  // If the topics were deleted together, as `topics recreate` does, nothing is left that could be continued.
+  if (facts.hasLostTopics)
+    return facts.hasAbsences || facts.hasEvents || facts.hasChangelog ? 'lost' : 'nothing';
   // Without `progress` nothing shows whether the changelog is complete. But it is written together with the events.
   if (progress === null && facts.hasEvents) return facts.hasChangelog ? 'changelog' : 'lost';
   if (progress === null || [...derived.values()].every((each) => each === null))
@@ -190,6 +189,6 @@ export function absenceSource(facts: AbsenceFacts): AbsenceSource {
 export function absencesLost(tenantId: string): RollcallError {
   const what = `Published absences of ${tenantId}, or the state from which Rollcall continues them, are lost: absence-versions, absences and absence-changes need a decision`;
   return new RollcallError('ABSENCES_LOST', what, {
-    remedy: `If absences, absence-changes or absence-state were deleted by mistake and you have a copy, restore it. Otherwise reset the absences, which may give them other ids: rollcall state rebuild --tenant ${tenantId} --collection absences --reset --yes`,
+    remedy: `If absences, absence-changes or absence-state were deleted by mistake and you have a copy, restore it. Otherwise load all absences again, which may give them other ids: stop the process, run "rollcall topics recreate absences --tenant ${tenantId} --yes", and start the process`,
   });
 }

@@ -14,8 +14,6 @@ const DELETION_WORDS = {
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
   accepted: 'a person has accepted rows that do not match the published ones',
-  reset:
-    'a person resets absences: a null is published for every key of absences, absence-changes and absence-state',
 } as const;
 
 const COVERED = 'removals wait, because the hub counts more rows than it returned';

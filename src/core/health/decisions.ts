@@ -48,8 +48,8 @@ export function decisionsOf(
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
       what: 'absences are lost, and Rollcall publishes no absences (ABSENCES_LOST)',
       question:
-        'If you have a copy, bring back both absences and absence-changes, and also absence-state (or the index in Redis). Otherwise, reset absences',
-      commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --reset --yes`],
+        'If you have a copy, bring back both absences and absence-changes, and also absence-state (or the index in Redis). Otherwise stop the process, run this command, and start the process, which then loads all absences again',
+      commands: [`rollcall topics recreate absences --tenant ${tenant} --yes`],
     },
     {
       code: 'HUB_FOREIGN_DATA',

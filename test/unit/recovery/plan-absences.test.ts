@@ -13,11 +13,12 @@ const derivedOf = (each: Progress | null) =>
     ['absence-changes', each],
   ]);
 
-const nothingLost = { hasLostTopics: false, hasLostAll: false, hasLostChangelog: false };
-const filled = { hasEvents: true, hasChangelog: true };
+const nothingLost = { hasLostTopics: false, hasLostChangelog: false };
+const filled = { hasAbsences: true, hasEvents: true, hasChangelog: true };
 const own = { progress, derived: derivedOf(progress), position: current };
 const GIVEN: AbsenceFacts = { ...own, ...nothingLost, ...filled };
-const all = { hasLostTopics: true, hasLostAll: true, hasLostChangelog: true };
+const all = { hasLostTopics: true, hasLostChangelog: true };
+const empty = { hasAbsences: false, hasEvents: false, hasChangelog: false };
 const never = { derived: derivedOf(null) };
 
 test.each<[string, string, Partial<AbsenceFacts>]>([
@@ -28,10 +29,12 @@ test.each<[string, string, Partial<AbsenceFacts>]>([
   ['the changelog is lost and Redis behind', 'lost', { hasLostChangelog: true, position: behind }],
   ['both are lost', 'lost', { hasLostChangelog: true, position: null }],
   ['a topic that it continues is lost', 'lost', { hasLostTopics: true }],
-  ['all topics were recreated together', 'nothing', { ...all, hasEvents: false, hasChangelog: false }],
-  ['all topics lost their records', 'lost', all],
+  ['all topics were recreated together', 'nothing', { ...all, ...empty }],
+  ['all topics lost some of their records', 'lost', all],
+  ['only the records of `absences` are left', 'lost', { ...all, ...empty, hasAbsences: true }],
+  ['only the changelog is left', 'lost', { ...all, ...empty, hasLostChangelog: false, hasChangelog: true }],
   ['absences were never mirrored', 'nothing', { ...never, hasChangelog: false }],
-  ['there is nothing at all', 'nothing', { progress: null, hasEvents: false, hasChangelog: false }],
+  ['there is nothing at all', 'nothing', { progress: null, ...empty }],
   ['derived topics have no progress', 'lost', never],
   ['`progress` and the events are lost', 'lost', { progress: null, hasEvents: false }],
   ['only `progress` is lost', 'changelog', { progress: null }],
@@ -43,5 +46,5 @@ test.each<[string, string, Partial<AbsenceFacts>]>([
 test('lost absences need a decision, and the error names the command for it', () => {
   const error = absencesLost('north');
   expect(error.reaction).toBe('person');
-  expect(error.remedy).toContain('rollcall state rebuild --tenant north --collection absences --reset --yes');
+  expect(error.remedy).toContain('rollcall topics recreate absences --tenant north --yes');
 });

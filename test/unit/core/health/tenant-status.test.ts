@@ -200,7 +200,7 @@ it('the status of a tenant has one decision for all rows on hold, and one for lo
   expect(statusOf([facts('users', onHold), orgs({ rowsOnHold: 2 })]).decisions).toHaveLength(1);
   const { headline, decisions } = statusOf([users], { areAbsencesLost: true });
   expect(headline).toContain('ABSENCES_LOST');
-  const command = 'rollcall state rebuild --tenant north --collection absences --reset --yes';
+  const command = 'rollcall topics recreate absences --tenant north --yes';
   expect(decisions.map(({ commands }) => commands)).toEqual([[command]]);
 });
 
