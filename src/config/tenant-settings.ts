@@ -45,7 +45,9 @@ const hub = z
     paging: z
       .enum(['auto', 'keyset', 'offset'])
       .prefault('auto')
-      .describe('How pages are requested. `auto` tries keyset first, and then offset.'),
+      .describe(
+        'How pages are requested: after the last id of the page before (`keyset`), or by the number of rows to skip (`offset`). `auto` tries keyset first, and then offset.',
+      ),
     totals: z
       .enum(['compared', 'ignored'])
       .prefault('compared')
@@ -86,7 +88,7 @@ export const tenant = z
       )
       .prefault('all')
       .describe(
-        '`all`, a list of the collections to mirror, or a map with settings of collections. Collections that are not in the map are mirrored, too.',
+        'The collections to mirror: `all`, a list of names, or a map with settings of some collections, where the others are mirrored, too. Only a list, or `enabled: true` in a map, switches on a collection that is off by default (see `enabled`).',
       ),
     fullSync: fullSync.prefault({}),
     incrementalEvery: duration({ min: '1ms', max: '1d' })
