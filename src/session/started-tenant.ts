@@ -66,7 +66,7 @@ interface TenantInputs extends Shared {
 /** Makes a tenant's hub, log and state; nothing is connected yet. The caller disposes of it. */
 export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Emit): StartedTenant {
   const { config, registry, kafka } = shared;
-  const { codecs, files: schemas } = shared.compiled;
+  const { codecs } = shared.compiled;
   const { permits, fullSyncs } = shared.hosts.of(tenantConfig.hub);
   const onEvent = (event: HubEvent): void => emit({ type: 'hub', event });
   const hub = createHub(tenantConfig.hub, { onEvent, host: permits });
@@ -77,7 +77,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
   const collections = syncedCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
   const schedules = scheduleSettings(inputs, collections.find(({ name }) => name === 'schedules')?.unmet);
   const topics = topicsOf(config, tenantConfig);
-  const ids = new TenantSchemas(registry);
+  const schemas = new TenantSchemas({ registry, topics, files: shared.compiled.files });
   const now = (): number => Date.now();
   const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const place = { kafka, topicPrefix, tenantId, registry };
@@ -86,7 +86,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     encodeProgress: (value) => codecs.progress.toBuffer(value),
     timeZone: tenantConfig.collections.schedules.fullSync.timeZone,
     wanted: topics,
-    schemas: ids,
+    schemas,
     owner,
     now,
     randomId: randomUUID,
@@ -110,7 +110,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     scopesAhead: Math.floor(tenantConfig.hub.maxConcurrentRequests / 2),
     prepare: async () => {
       await shared.store.ready();
-      await registerSchemas({ registry, schemas, topics, ids });
+      await schemas.register();
       await prepareTopics(kafka, topics, usedResources(config, [tenantConfig]));
     },
     runtime: { now, random: Math.random, randomId: randomUUID, sleep, turn },
@@ -240,26 +240,6 @@ function scheduleSettings(
     return answer;
   };
   return { ...rest, timeZone, readSchedule, reader, changedScopes: new ChangedScopes() };
-}
-
-/**
- * Registers the schema of each topic for which no id is known that the registry holds. One after another: the tenants that open at
- * the same time use all connections to the registry.
- */
-async function registerSchemas(options: {
-  registry: Registry;
-  schemas: SchemaFiles;
-  topics: readonly WantedTopic[];
-  /** Receives the ids. */
-  ids: TenantSchemas;
-}): Promise<void> {
-  const { registry, schemas, topics, ids } = options;
-  for (const { name, suffix } of topics) {
-    if (suffix === STATE_TOPIC || ids.has(suffix)) continue;
-    const schema = schemas.get(suffix);
-    if (schema === undefined) throw new Error(`there is no schema of ${suffix}`);
-    ids.set(suffix, await registry.register(`${name}-value`, schema));
-  }
 }
 
 /** Creates missing topics. Refuses to go on if a right is missing, or if a topic differs from the contract. Never alters a topic. */

@@ -24,13 +24,12 @@ import {
 } from './registry-http.ts';
 import { readSchemaFiles } from './schema-files.ts';
 
-/** How long Rollcall waits before it asks again for a schema that did not fit a record: the registry may have been wrong. */
-const ASK_AGAIN_AFTER_MS = 30_000;
-
-interface KnownSchema {
-  /** Null if the registry has no schema with the id, or none in Avro. */
-  readonly type: avro.Type | null;
-  readonly askedAtMs: number;
+/** A schema that was registered. */
+interface Registered {
+  readonly id: number;
+  readonly type: avro.Type;
+  /** Whether the registry had another schema, or none, under the id when it was last asked. */
+  isLost: boolean;
 }
 
 /** The schema registry, used at the start and to read old records; never on the hot path. */
@@ -38,27 +37,21 @@ export class Registry {
   readonly #url: string;
   readonly #http: RegistryHttp;
   readonly #client: RegistryClient;
-  readonly #now: () => number;
-  readonly #known = new Map<number, Promise<KnownSchema>>();
+  /** What the registry has under an id; null if that is no Avro schema. */
+  readonly #known = new Map<number, Promise<avro.Type | null>>();
   readonly #ownTypes = new Map<TopicSuffix, avro.Type>();
   /**
    * Compiled types of Rollcall's own schemas, by their text. The registry answers with the same text. Compiling a type
    * takes milliseconds.
    */
   readonly #compiled = new Map<string, avro.Type>();
-  /** The schemas in use, by subject; `place`: see {@link placeOf}. */
-  readonly #inUse = new Map<
-    string,
-    { readonly id: number; readonly schema: AvroRecord; readonly place: string }
-  >();
-  /** What the last ping missed, as {@link placeOf} names it. */
-  #lost: ReadonlySet<string> = new Set();
+  /** The schemas in use, by subject. */
+  readonly #registered = new Map<string, Registered>();
 
-  constructor(connection: RegistryConnection, now: () => number = Date.now) {
+  constructor(connection: RegistryConnection) {
     this.#url = connection.url;
     this.#http = createRegistryHttp(connection);
     this.#client = createRegistryClient(connection.url, this.#http, this.#compiled);
-    this.#now = now;
   }
 
   /**
@@ -67,7 +60,7 @@ export class Registry {
    */
   async register(subject: string, schema: AvroRecord): Promise<number> {
     const text = JSON.stringify(schema);
-    const own = this.#typeOf(schema);
+    const type = this.#typeOf(schema);
     const at = { url: this.#url, subject };
     const { id } = await this.#client
       .register({ type: SchemaType.AVRO, schema: text }, { subject, compatibility: COMPATIBILITY[LEVEL] })
@@ -76,12 +69,9 @@ export class Registry {
       });
     if (!Number.isSafeInteger(id)) throw notARegistry(this.#url);
     // A registry that lost its schemas gives their ids again: what it said of one before that is not true any more.
-    if (!isSame((await this.#get(id)).type, own)) this.#known.delete(id);
-    if (!isSame((await this.#get(id)).type, own)) throw wrongId(id, at);
-    const place = placeOf(id, `${schema.namespace}.${schema.name}`);
-    this.#inUse.set(subject, { id, schema, place });
-    // Another tenant may still use the id for another schema: a registry that lost its schemas gives their ids out again.
-    this.#lost = new Set([...this.#lost].filter((each) => each !== place));
+    if (!isSame(await this.#typeUnder(id), type)) this.#known.delete(id);
+    if (!isSame(await this.#typeUnder(id), type)) throw wrongId(id, at);
+    this.#registered.set(subject, { id, type, isLost: false });
     return id;
   }
 
@@ -92,24 +82,23 @@ export class Registry {
   async ping(): Promise<void> {
     const { status } = await this.#http({ method: 'GET', path: '/subjects' });
     refuseUnlessOk(status, { url: this.#url, what: 'the list of subjects' });
-    const used = [...new Map([...this.#inUse.values()].map((each) => [each.place, each])).values()];
-    const types = await Promise.all(used.map(({ id }) => this.#typeUnder(id)));
-    const missed = used.filter(({ schema }, at) => !isSame(types[at], this.#typeOf(schema)));
-    const lost = new Set(missed.map(({ place }) => place));
-    this.#lost = lost;
-    if (lost.size === 0) return;
-    // What a registry said before it lost its schemas may be wrong now.
+    // What the registry has said of an id may be wrong by now.
     this.#known.clear();
-    throw schemaLost([...this.#inUse].flatMap(([subject, { place }]) => (lost.has(place) ? [subject] : [])));
+    const registered = [...this.#registered];
+    const found = await Promise.all(registered.map(([, { id }]) => this.#typeUnder(id)));
+    for (const [at, [, each]] of registered.entries()) each.isLost = !isSame(found[at], each.type);
+    const lost = registered.flatMap(([subject, { isLost }]) => (isLost ? [subject] : []));
+    if (lost.length > 0) throw schemaLost(lost);
   }
 
-  /** Whether the last ping missed a topic's schema under this id, and it was not registered there again since. */
-  isLost(id: number, topic: TopicSuffix): boolean {
-    return this.#lost.has(placeOf(id, this.#ownType(topic).name));
+  /** Whether the last ping missed the schema of a subject, and the schema was not registered again since. */
+  isLost(subject: string): boolean {
+    return this.#registered.get(subject)?.isLost === true;
   }
 
   /** Whether the registry has some version of a topic's schema under an id. Throws `REGISTRY_…`. */
   async knows(id: number, topic: TopicSuffix): Promise<boolean> {
+    this.#known.delete(id);
     return (await this.#typeUnder(id))?.name === this.#ownType(topic).name;
   }
 
@@ -132,12 +121,10 @@ export class Registry {
     if (!isFramed(framed)) throw new UndecodableRecord(this.#url, 'misfit');
     const own = topics.map((topic) => this.#ownType(topic));
     const body = framed.subarray(FRAME_BYTES);
-    const id = framed.readInt32BE(1);
-    const { type, askedAtMs } = await this.#get(id);
+    const type = await this.#typeUnder(framed.readInt32BE(1));
     const isExpected = type !== null && (own.length === 0 || own.some(({ name }) => name === type.name));
     const value = isExpected ? decodeWith([type], body) : undefined;
     if (value !== undefined) return value;
-    if (this.#now() - askedAtMs > ASK_AGAIN_AFTER_MS) this.#known.delete(id);
     const byOwn = decodeWith(own, body);
     if (byOwn === undefined) throw new UndecodableRecord(this.#url, type === null ? 'unknown id' : 'misfit');
     return byOwn;
@@ -165,19 +152,13 @@ export class Registry {
     return type;
   }
 
-  /** Asks the registry for the schema under an id. */
-  async #typeUnder(id: number): Promise<avro.Type | null> {
-    this.#known.delete(id);
-    return (await this.#get(id)).type;
-  }
-
-  #get(id: number): Promise<KnownSchema> {
+  #typeUnder(id: number): Promise<avro.Type | null> {
     const known = this.#known.get(id) ?? this.#ask(id);
     this.#known.set(id, known);
     return known;
   }
 
-  async #ask(id: number): Promise<KnownSchema> {
+  async #ask(id: number): Promise<avro.Type | null> {
     // A client caches schemas without end, so each lookup uses a new one.
     const client = createRegistryClient(this.#url, this.#http, this.#compiled);
     const schema = await client.getSchema(id).catch((error: unknown) => {
@@ -187,13 +168,8 @@ export class Registry {
       this.#known.delete(id);
       throw status === null ? error : statusError(status, { url: this.#url, what: 'a schema by its id' });
     });
-    return { type: schema instanceof avro.Type ? schema : null, askedAtMs: this.#now() };
+    return schema instanceof avro.Type ? schema : null;
   }
-}
-
-/** Names a schema under an id: another schema under the same id has another place. */
-function placeOf(id: number, name: string | undefined): string {
-  return `${id} ${name}`;
 }
 
 /** The first comparison is only faster: avsc makes a digest of both types. */

@@ -1,42 +1,55 @@
+import type { AvroRecord } from '../../model/avro-schema.ts';
 import { STATE_TOPIC, type TopicSuffix } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
+import type { WantedTopic } from '../topic-settings.ts';
 import type { Registry } from './registry.ts';
 import { schemaLost } from './registry-errors.ts';
 
 /** The most lost ids that are remembered for each collection. */
 const MOST_LOST = 8;
 
-/** The registry's ids of a tenant's schemas. */
+interface TenantSchemasOptions {
+  readonly registry: Pick<Registry, 'register' | 'isLost' | 'knows'>;
+  readonly topics: readonly Pick<WantedTopic, 'name' | 'suffix'>[];
+  readonly files: ReadonlyMap<TopicSuffix, AvroRecord>;
+}
+
+/** The schemas of a tenant's topics, and their ids in the registry. */
 export class TenantSchemas {
-  readonly #registry: Pick<Registry, 'isLost' | 'knows'>;
+  readonly #options: TenantSchemasOptions;
   readonly #ids = new Map<TopicSuffix, number>();
 
-  constructor(registry: Pick<Registry, 'isLost' | 'knows'>) {
-    this.#registry = registry;
+  constructor(options: TenantSchemasOptions) {
+    this.#options = options;
   }
 
-  /** Whether a topic's schema has an id that the registry has not lost since. */
-  has(topic: TopicSuffix): boolean {
-    const id = this.#ids.get(topic);
-    return id !== undefined && !this.#registry.isLost(id, topic);
-  }
-
-  set(topic: TopicSuffix, id: number): void {
-    this.#ids.set(topic, id);
+  /**
+   * Registers each schema that has no id yet, or whose id the registry has lost. One after another: the tenants that open
+   * at the same time use all connections to the registry. Throws `REGISTRY_…`, `SCHEMA_INCOMPATIBLE`.
+   */
+  async register(): Promise<void> {
+    const { registry, topics, files } = this.#options;
+    for (const { name, suffix } of topics) {
+      if (suffix === STATE_TOPIC || (this.#ids.has(suffix) && !registry.isLost(subjectOf(name)))) continue;
+      const schema = files.get(suffix);
+      if (schema === undefined) throw new Error(`there is no schema of ${suffix}`);
+      this.#ids.set(suffix, await registry.register(subjectOf(name), schema));
+    }
   }
 
   /** Null for the changelog of the absence view, whose values have no schema and no frame. */
-  readonly idOf = (topic: TopicSuffix): number | null => {
+  idOf(topic: TopicSuffix): number | null {
     if (topic === STATE_TOPIC) return null;
     const id = this.#ids.get(topic);
     if (id === undefined) throw new Error(`no schema was registered for ${topic}`);
     return id;
-  };
+  }
 
   /** Throws `SCHEMA_LOST` when the registry has lost a schema in use: nobody could read what is written with it. */
   requireNoneLost(): void {
-    const lost = [...this.#ids].filter(([topic, id]) => this.#registry.isLost(id, topic));
-    if (lost.length > 0) throw schemaLost(lost.map(([topic]) => topic));
+    const { registry, topics } = this.#options;
+    const lost = topics.filter(({ name }) => registry.isLost(subjectOf(name)));
+    if (lost.length > 0) throw schemaLost(lost.map(({ suffix }) => suffix));
   }
 
   /** Returns the progress with the ids that records of the collection have, and that the registry has lost. */
@@ -47,7 +60,11 @@ export class TenantSchemas {
     if (inUse === undefined) return progress;
     const lost: number[] = [];
     for (const id of new Set(schemaIds))
-      if (id !== inUse && !(await this.#registry.knows(id, collection))) lost.push(id);
+      if (id !== inUse && !(await this.#options.registry.knows(id, collection))) lost.push(id);
     return { ...progress, schemaIds: [inUse, ...lost.slice(0, MOST_LOST)] };
   }
+}
+
+function subjectOf(topic: string): string {
+  return `${topic}-value`;
 }
