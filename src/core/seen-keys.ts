@@ -8,8 +8,8 @@ const MAX_LOAD = 0.7;
  * The keys seen in a sync, as 64-bit fingerprints: 11 to 23 bytes per key, regardless of its length.
  *
  * Two of n keys share a fingerprint with a probability of n²/2⁶⁵ (10⁻⁷ for two million rows). A missing row then looks
- * present, or a changed row looks listed twice; a present row never looks missing. A seed serves
- * a few full syncs at most (pages/page-memory.ts), so a later one finds what this one overlooked.
+ * present, or a changed row looks listed twice; a present row never looks missing. A seed serves a session at most, so
+ * a later session finds what this one overlooked.
  */
 export class SeenKeys {
   readonly #seed: number;
@@ -25,17 +25,12 @@ export class SeenKeys {
     return this.#size;
   }
 
-  /** Whether fingerprints can be compared with these keys. */
-  fits({ seed }: Fingerprints): boolean {
-    return seed === this.#seed;
-  }
-
-  /** Adds keys by their fingerprints, which must {@link fits | fit}. */
+  /** Adds keys by their fingerprints, which must have the same seed. */
   addAll({ words }: Fingerprints): void {
     for (let at = 0; at < words.length; at += 2) this.#addWords(words[at] ?? 0, words[at + 1] ?? 0);
   }
 
-  /** Whether one of the keys is there; their fingerprints must {@link fits | fit}. */
+  /** Whether one of the keys is there; their fingerprints must have the same seed. */
   hasAny({ words }: Fingerprints): boolean {
     for (let at = 0; at < words.length; at += 2) {
       if (this.#hasWords(words[at] ?? 0, words[at + 1] ?? 0)) return true;
@@ -89,16 +84,16 @@ export class SeenKeys {
 
 /** The fingerprints of some keys, 8 bytes each; two of them are equal as rarely as {@link SeenKeys} says. */
 export class Fingerprints {
-  readonly seed: number;
+  readonly #seed: number;
   /** High and low half in turns. */
   readonly words: Uint32Array;
 
   constructor(keys: readonly string[], seed: number) {
-    this.seed = seed | 0;
+    this.#seed = seed | 0;
     this.words = new Uint32Array(keys.length * 2);
     keys.forEach((key, at) => {
-      this.words[at * 2] = fingerprint(key, this.seed);
-      this.words[at * 2 + 1] = Fingerprints.lowOf(key, this.seed);
+      this.words[at * 2] = fingerprint(key, this.#seed);
+      this.words[at * 2 + 1] = Fingerprints.lowOf(key, this.#seed);
     });
   }
 
@@ -107,24 +102,18 @@ export class Fingerprints {
     return fingerprint(key, ~seed) || 1;
   }
 
-  /**
-   * Puts the keys into a table, which finds them in constant time. A remembered page has no table, so that it holds
-   * only 8 bytes a key.
-   */
-  toSeen(): SeenKeys {
-    const table = new SeenKeys(this.seed);
-    table.addAll(this);
-    return table;
-  }
-
   /** The position of a key; -1 if it is not there. */
   indexOf(key: string): number {
-    const high = fingerprint(key, this.seed);
-    const low = Fingerprints.lowOf(key, this.seed);
+    const high = fingerprint(key, this.#seed);
+    const low = Fingerprints.lowOf(key, this.#seed);
     const { words } = this;
     for (let at = 0; at < words.length; at += 2)
       if (words[at] === high && words[at + 1] === low) return at / 2;
     return -1;
+  }
+
+  has(key: string): boolean {
+    return this.indexOf(key) !== -1;
   }
 
   everyLow(test: (low: number) => boolean): boolean {

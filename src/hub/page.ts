@@ -33,8 +33,6 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const ofAnswer = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
   const list = { envelope: collection.envelope, where };
   if (known !== null) {
-    // Every row of a recognised page has the same id as before, and no two pages of the earlier scan shared an id.
-    const marks = known.keys.toSeen();
     // The rows of a recognised page are parsed only if somebody reads them.
     const page: HubPage = {
       known,
@@ -44,7 +42,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
         return rowsIn(answer.raw, list);
       },
     };
-    const facts = { ...common, hasList: true, rowCount: known.rows, ids: [known.lastId], marks };
+    const facts = { ...common, hasList: true, rowCount: known.rows, ids: [known.lastId], marks: known.keys };
     return { page, facts };
   }
   // Some hubs answer 204 for an empty collection, others null in place of the list, with a total of 0.
@@ -66,11 +64,6 @@ type ListPlace = { readonly envelope: string; readonly where: string };
 
 function rowsIn(text: Buffer, list: ListPlace): readonly unknown[] {
   return listIn(parseBody(text.toString('utf8')), list) ?? [];
-}
-
-/** The ids in the text of a page. */
-export function idsIn(text: Buffer, list: ListPlace): readonly string[] {
-  return idsOf(rowsIn(text, list));
 }
 
 function idsOf(rows: readonly unknown[]): string[] {

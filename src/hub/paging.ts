@@ -1,5 +1,5 @@
 import type { PagingMode } from '../core/hub-events.ts';
-import { Fingerprints, type SeenKeys } from '../core/seen-keys.ts';
+import { Fingerprints } from '../core/seen-keys.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { ScanEnd } from './hub.ts';
 
@@ -8,9 +8,6 @@ import type { ScanEnd } from './hub.ts';
  * the second page by keyset is the first page again. Then the mode is offset. The mode that works is remembered. If a hub
  * pages in another way later, that scan fails.
  */
-
-/** The ids of a page; of a page that was recognised, their fingerprints. */
-export type Ids = ReadonlySet<string> | SeenKeys;
 
 /** The facts of a page that decide the next request. */
 export interface PageFacts {
@@ -21,8 +18,11 @@ export interface PageFacts {
   readonly limit: number;
   /** Readable `sourcedId`s, in the page's order; of a page that was recognised, only the last one. */
   readonly ids: readonly string[];
-  /** What identifies the rows: their ids, or the text of a row without an id. */
-  readonly marks: Ids;
+  /**
+   * What identifies the rows: their ids, or the text of a row without an id. Of a page that was recognised, the
+   * fingerprints of the ids.
+   */
+  readonly marks: ReadonlySet<string> | Fingerprints;
   readonly total: number | null;
   /** Whether the page has paging links (link.ts). */
   readonly paging: boolean;
@@ -124,34 +124,28 @@ function placeAfter(state: ScanState, page: PageFacts): Pick<ScanState, 'cursor'
   return { cursor: ids.at(-1) ?? null, offset };
 }
 
-/** Whether a page may have a row of the page before it. Such a page is always parsed, because it may repeat the page before it. */
-export function mayRepeat(keys: Fingerprints, before: Ids | undefined): boolean {
-  if (before === undefined || before.size === 0) return false;
-  const seen = 'fits' in before ? before : new Fingerprints([...before], keys.seed).toSeen();
-  return !seen.fits(keys) || seen.hasAny(keys);
-}
-
 function fails(why: string): NextStep {
   return { kind: 'fails', why };
 }
 
 function repeatsItself({ mode, before, cursor }: ScanState, page: PageFacts): boolean {
-  if (before === null) return false;
-  const marks = 'fits' in page.marks ? page.ids : [...page.marks];
-  const known = marks.filter((mark) => before.marks.has(mark)).length;
+  const { marks } = page;
+  // A recognised page is the one that followed the same cursor in an earlier scan.
+  if (before === null || marks instanceof Fingerprints) return false;
+  const known = [...marks].filter((mark) => before.marks.has(mark)).length;
   // Pages overlap when rows move. By cursor, they overlap by a row or two at most. By offset, all remaining rows of a
   // list may have come already.
-  if (mode === 'offset') return known === marks.length && page.rowCount >= before.rowCount;
-  return page.ids.at(-1) === cursor || known * 2 >= marks.length;
+  if (mode === 'offset') return known === marks.size && page.rowCount >= before.rowCount;
+  return page.ids.at(-1) === cursor || known * 2 >= marks.size;
 }
 
 /** The hub ignores the offset, too. Either these are all its rows, or nothing proves that they are. */
 function repeatedByOffset(state: ScanState, page: PageFacts): NextStep {
-  const { rowCount, limit, total, nextOffered, marks } = page;
+  const { rowCount, limit, total, nextOffered } = page;
   // A page of exactly `limit` rows may be cut off, even if the total equals it.
   const isWhole = rowCount === total && total === state.rows && rowCount !== limit && !nextOffered;
   if (isWhole) return { kind: 'end', reason: 'total-reached' };
-  const moreExpected = total !== null && total > marks.size;
+  const moreExpected = total !== null && total > rowCount;
   if (rowCount >= limit || nextOffered || moreExpected)
     return fails('the hub ignores limit and offset, and has more rows than it returned');
   return { kind: 'end', reason: 'repeated-page' };

@@ -1,17 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HubEvent, PagingMode } from '../core/hub-events.ts';
 import { PageCuts } from '../core/pages/page-cuts.ts';
-import type { RememberedPage } from '../core/pages/page-memory.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, brokenPaging, endlessPaging, HubError, noSmallerPage } from './hub-error.ts';
 import { LargeTurn } from './large-turn.ts';
-import { idsIn, readPage, type FetchedPage } from './page.ts';
+import { readPage, type FetchedPage } from './page.ts';
 import {
   afterPage,
   beginIn,
   decidePage,
-  mayRepeat,
   type FoundPaging,
   type PageFacts,
   type PagingFindings,
@@ -151,7 +149,7 @@ class Scanner {
         readVersion: isInTurn ? read.readVersion : () => prefetch.asOfPageBefore(read.readVersion()),
         large: read.refuseLarge === true ? undefined : this.large,
         prefetched: prefetch === null ? undefined : (address) => prefetch.take(address),
-        recognise: pages === undefined ? undefined : (text) => this.#recognise(pages, text),
+        recognise: pages === undefined ? undefined : (text) => pages.recognise(cursor, text),
         read: (answer) =>
           readPage(answer, {
             collection,
@@ -168,14 +166,6 @@ class Scanner {
       if (!(error instanceof HubError) || !this.#triesOtherwise(error)) throw error;
       return null;
     }
-  }
-
-  /** The page of the last full sync with this text. Null if there is none, or if its rows may be rows of the page before. */
-  #recognise(known: NonNullable<ReadOptions['pages']>, text: Buffer): RememberedPage | null {
-    const { cursor, before } = this.#state;
-    const list = { envelope: this.#read.collection.envelope, where: this.#where };
-    const page = known.recognise(cursor, text, () => idsIn(text, list));
-    return page === null || mayRepeat(page.keys, before?.marks) ? null : page;
   }
 
   get #sorts(): boolean {

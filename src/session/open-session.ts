@@ -58,7 +58,7 @@ class Session implements TenantSession {
     const source = this.#sourceOf(settings);
     const pages =
       source.hasPlainKeys === true
-        ? new PageMemory(() => Math.trunc(tenant.runtime.random() * 2 ** 32))
+        ? new PageMemory(Math.trunc(tenant.runtime.random() * 2 ** 32))
         : undefined;
     const deletions = await Deletions.open(tenant.state.deletions, name, start.progress);
     const view = this.#viewOf(name, source);

@@ -9,7 +9,7 @@ export interface RememberedPage extends Omit<PageFingerprint, 'ids'> {
 }
 
 interface Entry {
-  page: RememberedPage;
+  readonly page: RememberedPage;
   /** {@link PageMemory.version} when the page was last equal to the index. */
   confirmedAt: number;
 }
@@ -20,11 +20,6 @@ const BYTES_OF_A_ROW = 8;
 /** The cursor, address, digest, last id, and the objects that hold them. If pages are short, this is most of the memory. */
 const BYTES_OF_A_PAGE = 900;
 const MOST_CHANGES = 65_536;
-/**
- * After this many full syncs, all keys get other fingerprints, so that two keys do not have the same fingerprint for
- * ever.
- */
-const SYNCS_OF_A_SEED = 7;
 
 /**
  * The pages of a collection's last full syncs, so that an unchanged page need not be parsed.
@@ -38,37 +33,23 @@ const SYNCS_OF_A_SEED = 7;
  * The memory lasts as long as a session and its index, under one mapping. It is empty at the start.
  */
 export class PageMemory {
-  readonly #newSeed: () => number;
+  /** The seed of all fingerprints. A sync that is to take pages from here must use the same seed. */
+  readonly seed: number;
   readonly #limits: { readonly bytes: number; readonly changes: number };
-  #seed: number;
-  #syncs = 0;
   #version = 0;
   #bytes = 0;
   readonly #pages = new Map<string | null, Entry>();
   /** The low half of a key's fingerprint, and when the key changed. If two keys have the same half, this costs no more than parsing. */
   readonly #changedAt = new Map<number, number>();
 
-  /** `newSeed`: any 32-bit integer, random. */
-  constructor(newSeed: () => number, limits = { bytes: MOST_BYTES, changes: MOST_CHANGES }) {
-    this.#newSeed = newSeed;
+  /** `seed`: any 32-bit integer, random. */
+  constructor(seed: number, limits = { bytes: MOST_BYTES, changes: MOST_CHANGES }) {
+    this.seed = seed;
     this.#limits = limits;
-    this.#seed = newSeed();
   }
 
-  /** The seed of all fingerprints. A sync that is to take pages from here must use the same seed. */
-  get seed(): number {
-    return this.#seed;
-  }
-
-  /** A full sync begins. Returns the version, for {@link endFull}. A full sync that still runs may then find that no page fits. */
+  /** A full sync begins. Returns the version, for {@link endFull}. */
   beginFull(): number {
-    this.#syncs += 1;
-    if (this.#syncs > SYNCS_OF_A_SEED) {
-      for (const [cursor, { page }] of this.#pages) if (!this.isCurrent(page)) this.#drop(cursor);
-      this.#changedAt.clear();
-      this.#syncs = 1;
-      this.#seed = this.#newSeed();
-    }
     this.#version += 1;
     return this.#version;
   }
@@ -94,27 +75,16 @@ export class PageMemory {
     return this.#pages.get(cursor)?.page ?? null;
   }
 
-  /**
-   * The page that was requested with this cursor, if the hub answers the same again. `idsIn` reads the ids in the
-   * text, in their order, if they need other fingerprints.
-   */
-  recognise(cursor: string | null, text: Buffer, idsIn: () => readonly string[]): RememberedPage | null {
-    const entry = this.#pages.get(cursor);
-    if (entry === undefined || digestOf(text) !== entry.page.digest) return null;
-    if (!this.#hasSeed(entry.page))
-      entry.page = { ...entry.page, keys: new Fingerprints(idsIn(), this.#seed) };
-    return entry.page;
-  }
-
-  /** Changes are noted by fingerprints of the present seed. */
-  #hasSeed({ keys }: RememberedPage): boolean {
-    return keys.seed === (this.#seed | 0);
+  /** The page that was requested with this cursor, if the hub answers the same again. */
+  recognise(cursor: string | null, text: Buffer): RememberedPage | null {
+    const page = this.at(cursor);
+    return page !== null && digestOf(text) === page.digest ? page : null;
   }
 
   /** Whether a page still equals the index. */
   isCurrent(page: RememberedPage): boolean {
     const entry = this.#pages.get(page.cursor);
-    if (entry?.page !== page || !this.#hasSeed(page)) return false;
+    if (entry?.page !== page) return false;
     return (
       this.#changedAt.size === 0 ||
       page.keys.everyLow((low) => (this.#changedAt.get(low) ?? 0) <= entry.confirmedAt)
@@ -139,7 +109,7 @@ export class PageMemory {
       ...fingerprint,
       rows: ids.length,
       lastId,
-      keys: new Fingerprints(ids, this.#seed),
+      keys: new Fingerprints(ids, this.seed),
     };
     this.#pages.set(cursor, { page, confirmedAt: this.#version });
     this.#bytes += bytes;
@@ -149,7 +119,7 @@ export class PageMemory {
   noteChanged(key: string): void {
     if (this.#pages.size === 0) return;
     this.#version += 1;
-    this.#changedAt.set(Fingerprints.lowOf(key, this.#seed), this.#version);
+    this.#changedAt.set(Fingerprints.lowOf(key, this.seed), this.#version);
     if (this.#changedAt.size > this.#limits.changes) this.forget();
   }
 

@@ -12,7 +12,7 @@ export function asListed(rows: readonly unknown[], cursor: string | null, { page
   if (pages === undefined || rows.length === 0) return { rows };
   const text = textOf(rows);
   const ids = rows.map((row) => (row as { sourcedId: string }).sourcedId);
-  const known = pages.recognise(cursor, text, () => ids);
+  const known = pages.recognise(cursor, text);
   if (known !== null) return { rows, known };
   const fingerprint = (): ReturnType<NonNullable<HubPage['fingerprint']>> => {
     const digest = proveDigest(text, (JSON.parse(text.toString()) as { rows: unknown[] }).rows);

@@ -88,8 +88,7 @@ const EXAMPLES: Step[][] = [
 test('recognised pages report, count and publish exactly what they would if they were parsed', async () => {
   let known = 0;
   const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (all) => {
-    let seed = 0;
-    const { known: some, ...recognising } = await play(new PageMemory(() => (seed += 1)), all);
+    const { known: some, ...recognising } = await play(new PageMemory(1), all);
     known += some;
     const { known: _, ...parsing } = await play(null, all);
     expect(recognising).toEqual(parsing);
@@ -105,7 +104,6 @@ test('a recognised page is not taken unread, and marks no row, if an earlier pag
   const running = new RunningSyncs();
   running.begin(sync);
   expect(running.markAllSeen(sync, new Fingerprints(['a', 'b'], 5))).toBe(false);
-  expect(running.markAllSeen(sync, new Fingerprints(['c'], 6))).toBe(false);
   expect(seen.size).toBe(1);
   expect(running.markAllSeen(sync, new Fingerprints(['c', 'd'], 5))).toBe(true);
   expect(seen.size).toBe(3);

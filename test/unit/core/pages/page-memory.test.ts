@@ -9,8 +9,7 @@ function textOf(ids: readonly string[], stamp = '2026-01-01T00:00:00Z'): Buffer 
 }
 
 function memoryWith(ids = PAGE, limits?: { bytes: number; changes: number }): PageMemory {
-  let seed = 0;
-  const memory = new PageMemory(() => (seed += 1), limits);
+  const memory = new PageMemory(1, limits);
   memory.beginFull();
   remember(memory, null, ids);
   return memory;
@@ -24,7 +23,7 @@ function remember(memory: PageMemory, cursor: string | null, ids: readonly strin
 }
 
 function recognise(memory: PageMemory, cursor: string | null, ids: readonly string[]): RememberedPage | null {
-  return memory.recognise(cursor, textOf(ids, '2026-02-02T00:00:00.000Z'), () => ids);
+  return memory.recognise(cursor, textOf(ids, '2026-02-02T00:00:00.000Z'));
 }
 
 function recognised(memory: PageMemory, cursor: string | null = null, ids = PAGE): RememberedPage {
@@ -77,31 +76,4 @@ test('the memory of pages keeps to its bound of bytes, and drops all pages after
   expect(recognise(memory, 'c', ['d'])).not.toBeNull();
   for (const key of ['x', 'y', 'z']) memory.noteChanged(key);
   expect(recognise(memory, null, PAGE)).toBeNull();
-});
-
-test('every seventh full sync gives keys new fingerprints, and forgets only pages with changed keys', () => {
-  const memory = memoryWith();
-  remember(memory, 'c', ['d']);
-  const { seed } = memory;
-  const old = recognised(memory, 'c', ['d']);
-  memory.noteChanged('a');
-  for (let syncs = 1; syncs < 7; syncs += 1) memory.beginFull();
-  expect(memory.seed).toBe(seed);
-  memory.beginFull();
-  expect(memory.seed).not.toBe(seed);
-  expect(recognise(memory, null, PAGE)).toBeNull();
-  expect(memory.isCurrent(old)).toBe(false);
-  const now = recognised(memory, 'c', ['d']);
-  expect([now.keys.seed, now.keys.indexOf('d'), memory.isCurrent(now)]).toEqual([memory.seed, 0, true]);
-  memory.noteChanged('d');
-  expect(memory.isCurrent(now)).toBe(false);
-});
-
-test('a page is not current if a key changes after it got new fingerprints and before it is read', () => {
-  const memory = memoryWith();
-  const before = recognised(memory);
-  for (let syncs = 1; syncs <= 7; syncs += 1) memory.beginFull();
-  memory.noteChanged('b');
-  expect(memory.isCurrent(before)).toBe(false);
-  expect(memory.isCurrent(recognised(memory))).toBe(false);
 });
