@@ -116,7 +116,7 @@ export const LINES: readonly Line[] = [
   {
     ...line(
       'pages',
-      'how many times as fast an unchanged full sync is with 8 requests at once as with one at a time, at 200 ms for each page',
+      'speed-up of an unchanged full sync by sending 8 requests at once instead of one at a time, if each page takes 200 ms',
       {
         part: 'pages',
         target: 7,
@@ -127,11 +127,7 @@ export const LINES: readonly Line[] = [
     value: ({ pages }) => pages && { spread: pages.unchangedTimes, records: 0 },
   },
   {
-    ...line(
-      'pages-first',
-      'how many times as fast a first full sync is with 8 requests at once as with one at a time',
-      { part: 'pages' },
-    ),
+    ...line('pages-first', 'the same speed-up for a first full sync', { part: 'pages' }),
     better: 'more',
     value: ({ pages }) => pages && { spread: pages.firstTimes, records: pages.rows },
   },
