@@ -10,7 +10,7 @@ import { Board } from '../src/telemetry/board.ts';
 import { startStatusServer } from '../src/telemetry/http-server.ts';
 import { launchChromium } from '../test/integration/page/browser.ts';
 import { ANSWERED, caughtUp, configOf, loaded, onHoldIn } from '../test/unit/telemetry/support/board-of.ts';
-import { markdownOn } from '../src/cli/help.ts';
+import { pageOn } from '../src/cli/help.ts';
 import { DIGEST_FILE, pageDigest } from './page-digest.ts';
 
 const ROWS: Readonly<Partial<Record<CollectionName, number>>> = {
@@ -72,7 +72,7 @@ const server = await startStatusServer({
   port: 0,
   board,
   metrics: new Registry(),
-  help: markdownOn,
+  help: pageOn,
 });
 try {
   const page = await browser.newPage({ viewport: { width: WIDTH, height: 600 } });

@@ -95,7 +95,7 @@ export function pageOn(topic: string, verbs: readonly string[] = []): string {
  * What the documentation says of a topic: the word in the glossary and why the part is not ready, or else the section of the
  * runbooks, the page, or the first section with this heading. `verbs`: what else could be meant. Throws `USAGE_INVALID`.
  */
-export function markdownOn(topic: string, verbs: readonly string[] = []): string {
+function markdownOn(topic: string, verbs: readonly string[] = []): string {
   const wanted = topic.toLowerCase();
   const items = [wordOf(wanted), partOf(wanted)].flatMap((each) => each ?? []);
   if (items.length > 0) return items.join('\n');

@@ -17,7 +17,7 @@ import { notify } from '../telemetry/notify.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
 import { logFirstLoads } from '../telemetry/log-first-loads.ts';
 import { commandsHere } from '../commands-here.ts';
-import { markdownOn } from './help.ts';
+import { forTerminal, pageOn } from './help.ts';
 import { packageVersion } from './package-version.ts';
 import { watchService, type WatchedService } from '../telemetry/watch-service.ts';
 import { verbAction, type Verb } from './verb-action.ts';
@@ -25,6 +25,8 @@ import { watchConfig } from './watch-config.ts';
 
 /** The contract's limit for ending after SIGTERM, minus the time to close the process itself. */
 const STOP_WITHIN_MS = 28_000;
+/** The width of help that the status page links to. */
+const HELP_COLUMNS = 100;
 
 /** `rollcall run`: mirrors the tenants that this process gets until SIGTERM. */
 export function command(): Command {
@@ -65,7 +67,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   });
   const registry = new Registry();
   const count = createMetrics(registry, board, { process: true });
-  const help = (topic: string) => commandsHere(markdownOn(topic));
+  const help = (topic: string) => commandsHere(forTerminal(pageOn(topic), HELP_COLUMNS));
   const server = await startStatusServer({ ...config.http, board, metrics: registry, help });
   logger.info({ host: server.host, port: server.port }, 'probes and metrics are served');
   for (const setting of unencrypted(config)) logger.warn({ remedy: ENCRYPT }, `${setting}: ${UNENCRYPTED}`);

@@ -6,7 +6,6 @@ import type { Registry } from 'prom-client';
 import { commandsHere } from '../commands-here.ts';
 import { RollcallError } from '../errors.ts';
 import type { Board } from './board.ts';
-import { helpPage, topicAt } from './help-page.ts';
 
 interface Answer {
   readonly status: number;
@@ -18,7 +17,7 @@ interface Answer {
 interface Shown {
   readonly board: Pick<Board, 'readiness' | 'json' | 'fatalReason'>;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
-  /** What `rollcall help` says of a topic, as Markdown; throws for a topic without help. */
+  /** What `rollcall help` prints of a topic; throws for a topic without help. */
   readonly help: (topic: string) => string;
 }
 
@@ -56,6 +55,7 @@ const PAGE: ReadonlyMap<string, Answer> = new Map(
   }),
 );
 const NOT_THERE = 'There is /, /status.json, /livez, /readyz, /metrics and /help/<topic>.';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** Probes and scrapers need few connections. One connection above this number closes the oldest idle one. */
 const MAX_CONNECTIONS = 100;
@@ -144,16 +144,15 @@ async function answer(url: string, { board, metrics, help }: Shown): Promise<Ans
         () => json(500, { error: 'The metrics cannot be read.' }),
       );
     default:
-      return PAGE.get(path) ?? (await helpAt(path, help)) ?? json(404, { error: NOT_THERE });
+      return PAGE.get(path) ?? helpAt(path, help) ?? json(404, { error: NOT_THERE });
   }
 }
 
-async function helpAt(path: string, help: Shown['help']): Promise<Answer | undefined> {
-  const topic = topicAt(path);
+function helpAt(path: string, help: Shown['help']): Answer | undefined {
+  const [, topic] = /^\/help\/([\w-]{1,60})$/.exec(path) ?? [];
   if (topic === undefined) return undefined;
   try {
-    const body = await helpPage(topic, help(topic));
-    return { status: 200, contentType: HTML_TYPE, body };
+    return { status: 200, contentType: TEXT_TYPE, body: help(topic) };
   } catch {
     return undefined;
   }

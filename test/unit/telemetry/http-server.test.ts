@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
 import { boardOf } from './support/board-of.ts';
-import { markdownOn } from '../../../src/cli/help.ts';
+import { pageOn } from '../../../src/cli/help.ts';
 
 async function openIdle({ port }: StatusServer, count: number): Promise<Socket[]> {
   const sockets = Array.from({ length: count }, () =>
@@ -25,7 +25,7 @@ async function start(metricsText: () => Promise<string> = async () => 'up 1\n') 
   const { board } = world;
   const metrics = { contentType: CONTENT_TYPE, metrics: metricsText } as const;
   const listen = async (port: number) => {
-    const server = await startStatusServer({ host: '127.0.0.1', port, board, metrics, help: markdownOn });
+    const server = await startStatusServer({ host: '127.0.0.1', port, board, metrics, help: pageOn });
     onTestFinished(() => server.close());
     return server;
   };

@@ -10,7 +10,7 @@ import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { boardOf, caughtUp, configOf, loaded, syncEnded, onHoldIn } from './support/board-of.ts';
-import { markdownOn } from '../../../src/cli/help.ts';
+import { pageOn } from '../../../src/cli/help.ts';
 
 const START_MS = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE_MS = 60_000;
@@ -36,7 +36,7 @@ async function expectHealth(
     port: 0,
     board,
     metrics: registry,
-    help: markdownOn,
+    help: pageOn,
   });
   const url = `http://127.0.0.1:${server.port}`;
   const readyz = await fetch(`${url}/readyz`);
