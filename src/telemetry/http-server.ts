@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
 import type { Registry } from 'prom-client';
 import { commandsHere } from '../commands-here.ts';
@@ -57,9 +57,10 @@ const PAGE: ReadonlyMap<string, Answer> = new Map(
 const NOT_THERE = 'There is /, /status.json, /livez, /readyz, /metrics and /help/<topic>.';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Probes and scrapers need few connections. One connection above this number closes the oldest idle one. */
-const MAX_CONNECTIONS = 100;
-/** How often Node checks time-outs of connections; its default is half a minute. */
+/** Probes and scrapers need few connections. Further ones are refused until some of these end. */
+const MAX_CONNECTIONS = 1_000;
+const IDLE_MS = 5_000;
+/** How often Node looks for connections that are idle for too long; its default is half a minute. */
 const CHECK_TIMEOUTS_EVERY_MS = 1_000;
 const CLOSE_GRACE_MS = 500;
 
@@ -73,9 +74,9 @@ export async function startStatusServer(
 ): Promise<StatusServer> {
   const server = createServer(
     {
-      headersTimeout: 5000,
+      headersTimeout: IDLE_MS,
       requestTimeout: 10_000,
-      keepAliveTimeout: 5000,
+      keepAliveTimeout: IDLE_MS,
       connectionsCheckingInterval: CHECK_TIMEOUTS_EVERY_MS,
       maxHeaderSize: 8192,
     },
@@ -83,30 +84,12 @@ export async function startStatusServer(
       respond(request, response, options).catch(() => response.destroy());
     },
   );
-  boundConnections(server);
+  server.maxConnections = MAX_CONNECTIONS;
   await listen(server, options);
   // A broken connection of a probe needs no action.
   server.on('error', () => {});
   const { port } = server.address() as AddressInfo;
   return { host: options.host, port, close: () => close(server) };
-}
-
-/** Closes the oldest idle connection: refusing new ones would let idle connections lock out every probe. */
-function boundConnections(server: Server): void {
-  const open = new Set<Socket>();
-  const busy = new Set<Socket>();
-  server.on('connection', (socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-    if (open.size <= MAX_CONNECTIONS) return;
-    const oldest = open.values().find((each) => !busy.has(each)) ?? socket;
-    open.delete(oldest);
-    oldest.destroy();
-  });
-  server.on('request', ({ socket }, response) => {
-    busy.add(socket);
-    response.once('close', () => busy.delete(socket));
-  });
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, shown: Shown): Promise<void> {

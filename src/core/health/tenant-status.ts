@@ -198,10 +198,9 @@ function parsed(text: string) {
   return JSON.parse(text, (_, value: unknown) => (typeof value === 'string' ? printable(value) : value));
 }
 
-const LOAD_REMEDY =
-  'Wait for the first load: "rollcall status", the status page and the log say how far it has got.';
+const LOAD_REMEDY = 'Wait for the first load: "rollcall status" and the status page say how far it has got.';
 const LOST_REMEDY =
-  'Wait: Rollcall reads all rows again, and publishes what the topics lack. "rollcall status", the status page and the log say how far it has got. "rollcall help KAFKA_RECORDS_LOST" says what to do meanwhile.';
+  'Wait: Rollcall reads all rows again, and publishes what the topics lack. "rollcall status" and the status page say how far it has got. "rollcall help KAFKA_RECORDS_LOST" says what to do meanwhile.';
 
 /** The collections without a complete full sync, derived ones only if their source has had one. */
 function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
 import { boardOf } from './support/board-of.ts';
 import { pageOn } from '../../../src/cli/help.ts';
@@ -86,20 +86,10 @@ it('the status server closes although a connection stays open', async () => {
   await expect(server.close()).resolves.toBeUndefined();
 });
 
-it('the status server closes idle connections beyond its limit, the oldest first, but no busy one', async () => {
-  const scrape = Promise.withResolvers<string>();
-  const scraping = Promise.withResolvers<void>();
-  const { server, get } = await start(() => {
-    scraping.resolve();
-    return scrape.promise;
-  });
-  const metrics = get('/metrics');
-  await scraping.promise;
-  const [oldest, ...others] = await openIdle(server, 100);
-  await vi.waitFor(() => expect(oldest?.closed).toBe(true));
-  expect(others.filter(({ destroyed }) => destroyed)).toEqual([]);
-  scrape.resolve('up 1\n');
-  expect((await metrics).text).toBe('up 1\n');
+it('the status server answers a probe although hundreds of connections are idle', async () => {
+  const { server, get } = await start();
+  await openIdle(server, 300);
+  expect((await get('/livez')).status).toBe(200);
 });
 
 it('a lasting trouble of a tenant is news only once', () => {
