@@ -49,8 +49,8 @@ export interface CollectionPlan extends PlannedRecords, Omit<PlannedSync, 'misse
 const NEVER_MS = 2 ** 31 - 1;
 
 /**
- * What a full sync of a tenant would publish now. It is the ordinary sync, with an index that keeps its changes in
- * memory, and a log that records transactions. It owns nothing and writes nothing, neither to Kafka nor to Redis.
+ * What a full sync of a tenant would publish now. It is the ordinary sync, with an index in memory, and a log that
+ * records transactions. It owns nothing and writes nothing, neither to Kafka nor to Redis.
  * What an owner publishes meanwhile may be counted, too. Throws `KAFKA_…`, `REGISTRY_…` and `INDEX_…`. If a sync
  * fails, this is part of the plan of its collection.
  */
@@ -64,12 +64,14 @@ export async function planTenant(
     .map(({ name }) => name)
     .filter((name) => asked.length === 0 || asked.includes(name));
   const topics = tenant.openReadOnlyLog();
-  const state = new MemoryState(options.tenantId, tenant.state);
+  // The index is built from the topics. What full syncs have missed so far is known in Redis alone.
+  const state = new MemoryState(options.tenantId);
   const log = new RecordingLog({ ...options, topics, now: tenant.runtime.now });
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
   try {
-    await state.begin(tenant.collections.map(({ name }) => name));
+    for (const { name } of tenant.collections)
+      await state.deletions.setMissing(name, await tenant.state.deletions.missing(name));
     // All collections, because the guard counts them together.
     const { runners } = await openSession(
       {

@@ -4,47 +4,25 @@ import type { Coordination } from './coordination.ts';
 import { areasOf, type DeletionMemory, type StateStore, type TenantState } from './index-store.ts';
 import { MemoryIndex } from './memory-index.ts';
 
-/**
- * The state of a tenant in the memory of this process; for a reader that must change nothing, on top of another process's
- * state.
- */
+/** The state of a tenant in the memory of this process. */
 export class MemoryState implements TenantState {
-  readonly deletions: DeletionMemory;
-  readonly #live: TenantState | null;
+  readonly deletions = memoryDeletions();
   readonly #tenantId: string;
   readonly #indexes = new Map<CollectionName, MemoryIndex>();
 
-  constructor(tenantId: string, live: TenantState | null = null) {
-    this.#live = live;
+  constructor(tenantId: string) {
     this.#tenantId = tenantId;
-    this.deletions = memoryDeletions(live?.deletions);
-  }
-
-  /**
-   * Begins with the current indexes of these collections. Call this before the log's progress is read: recovery
-   * brings an index that is behind up to date, but an index ahead of that progress would count as unknown.
-   */
-  async begin(collections: readonly CollectionName[]): Promise<void> {
-    for (const name of collections) {
-      const index = this.#live?.collection(name);
-      const at = (await index?.position()) ?? null;
-      this.#indexes.set(name, this.#newIndex(name, index && at && { index, at }));
-    }
   }
 
   collection(name: CollectionName): MemoryIndex {
-    const index = this.#indexes.get(name) ?? this.#newIndex(name);
+    const index = this.#indexes.get(name) ?? new MemoryIndex(`${this.#tenantId}/${name}`, areasOf(name));
     this.#indexes.set(name, index);
     return index;
   }
 
   async forget(name: CollectionName): Promise<void> {
-    this.#indexes.set(name, this.#newIndex(name));
+    this.#indexes.delete(name);
     await this.deletions.setMissing(name, null);
-  }
-
-  #newIndex(name: CollectionName, base?: ConstructorParameters<typeof MemoryIndex>[0]['base']): MemoryIndex {
-    return new MemoryIndex({ name: `${this.#tenantId}/${name}`, areas: areasOf(name), base });
   }
 }
 
@@ -75,19 +53,15 @@ export function createMemoryStore(): StateStore {
   };
 }
 
-/**
- * A tenant's memory between syncs in this process. For a reader that must change nothing, it lies on top of another process's
- * memory and keeps only its own changes.
- */
-function memoryDeletions(base?: DeletionMemory): DeletionMemory {
-  const own = new Map<CollectionName, Missing | null>();
+/** A tenant's memory between syncs in this process. */
+function memoryDeletions(): DeletionMemory {
+  const lists = new Map<CollectionName, Missing | null>();
   return {
     async missing(collection) {
-      const known = own.get(collection);
-      return known === undefined ? ((await base?.missing(collection)) ?? null) : known;
+      return lists.get(collection) ?? null;
     },
     async setMissing(collection, missing) {
-      own.set(collection, missing && { ...missing, keys: new Map(missing.keys) });
+      lists.set(collection, missing && { ...missing, keys: new Map(missing.keys) });
     },
   };
 }

@@ -21,28 +21,27 @@ const OPTIONS = {
   },
 };
 
-/** `<collection> <kind> <key>` of all that a full sync would publish, and how many records of topics were read for that. */
-async function planned(assembly: Assembly): Promise<{ lines: readonly string[]; read: number }> {
-  let read = 0;
+/** `<collection> <kind> <key>` of all that a full sync would publish. */
+async function planned(assembly: Assembly): Promise<readonly string[]> {
   const plan = await planTenant(assembly, {
     tenantId: 'north',
     collections: [],
     keepsKeys: true,
     emit: () => undefined,
-    onRead: (records) => (read += records),
+    onRead: () => undefined,
     signal: new AbortController().signal,
   });
   expect(plan.filter(({ outcome }) => outcome !== 'complete')).toEqual([]);
   const lines = plan.flatMap(({ collection, keys }) =>
     PLANNED_KINDS.flatMap((kind) => keys[kind].map((key) => `${collection} ${kind} ${key}`)),
   );
-  return { lines: lines.toSorted(), read };
+  return lines.toSorted();
 }
 
 /** Makes a plan, which publishes nothing, then the full sync that it is of; returns what was published. */
 async function expectPlanned(mirror: Mirror): Promise<readonly string[]> {
   const before = await mirror.ends();
-  const { lines } = await planned(mirror.assembly);
+  const lines = await planned(mirror.assembly);
   expect(await mirror.since(before)).toEqual([]);
   await mirror.fullUnconfirmed();
   expect(publishedLines(await mirror.since(before))).toEqual(lines);
@@ -78,14 +77,11 @@ it('a plan equals what the next full sync publishes, whatever has changed or was
   await copy.restore();
   const resumed = await planned(mirror.assembly);
   await flushRedis(mirror.topicPrefix);
-  const rebuilt = await planned(mirror.assembly);
-  expect([rebuilt.lines, resumed.lines.length > 0]).toEqual([resumed.lines, true]);
-  // Over an index, only what it lacks is read.
-  expect(rebuilt.read).toBeGreaterThan(2 * resumed.read);
+  expect([await planned(mirror.assembly), resumed.length > 0]).toEqual([resumed, true]);
   const before = await mirror.ends();
   await mirror.restart();
   await mirror.fullUnconfirmed();
-  expect(publishedLines(await mirror.since(before))).toEqual(resumed.lines);
+  expect(publishedLines(await mirror.since(before))).toEqual(resumed);
 
   await mirror.ends();
   await recreateTopic(mirror.topic('courses'));
@@ -99,9 +95,9 @@ it('a plan equals what the next full sync publishes, whatever has changed or was
   await using assembly = assemble(config);
   const changed = await planned(assembly);
   const rows = district.ids('courses').length + district.ids('absence-versions').length;
-  expect(changed.lines.length).toBeGreaterThan(rows);
+  expect(changed.length).toBeGreaterThan(rows);
   const ends = await mirror.ends();
   await using restarted = await openMirror({ ...OPTIONS, collections, hub, topicPrefix });
   await restarted.fullUnconfirmed();
-  expect(publishedLines(await mirror.since(ends))).toEqual(changed.lines);
+  expect(publishedLines(await mirror.since(ends))).toEqual(changed);
 });

@@ -40,7 +40,7 @@ class ViewedTable {
   readonly passes: string[] = [];
   /** Of both topics, as staged before each commit, and then as committed. */
   readonly rows: Readonly<Record<string, number>>[] = [];
-  readonly index = new MemoryIndex({ name: 'north/absence-versions', areas: areasOf('absence-versions') });
+  readonly index = new MemoryIndex('north/absence-versions', areasOf('absence-versions'));
   readonly writer: Promise<CollectionWriter>;
 
   /** `published`: the records of each topic that is read. */
