@@ -24,8 +24,6 @@ export interface AsOwnerOptions<P extends Readonly<Record<string, unknown>>, R> 
   readonly parameters: P;
   readonly output: Output;
   readonly signal: AbortSignal;
-  /** The command has already had a request of this tenant carried out. */
-  readonly isContinued?: boolean;
 }
 
 /**
@@ -42,8 +40,7 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
   await using tenant = assembly.tenant(tenantId);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const hasBegun = attempt > 1 || options.isContinued === true;
-      const living = await livingOwner(assembly, { tenantId, signal, hasBegun });
+      const living = await livingOwner(assembly, { tenantId, signal });
       if (living === null) return await ownAndDo(assembly, tenant, options);
       output.note(`${tenantId}: asking the process that runs for it (${living.owner})`);
       return await askLivingOwner(assembly, options);
@@ -95,40 +92,24 @@ export async function requireNoOwner(
 
 /**
  * The heartbeat of the process that runs for the tenant; null when there is none. Where the log names a living process of
- * this machine without a heartbeat, taking over would end that process: throws `USAGE_INVALID`, or `OWNERSHIP_LOST` if this
- * command `hasBegun`, because it may have published something by then.
+ * this machine without a heartbeat, taking over would end that process: throws `USAGE_INVALID`.
  */
 async function livingOwner(
   assembly: Assembly,
-  options: { readonly tenantId: string; readonly signal: AbortSignal; readonly hasBegun?: boolean },
+  { tenantId, signal }: { readonly tenantId: string; readonly signal: AbortSignal },
 ): Promise<OwnerHeartbeat | null> {
-  const { tenantId, signal, hasBegun = false } = options;
   const [living] = await assembly.store.coordination.livingOwners([tenantId]);
   if (living) return living;
   const { owner = null } =
     (await readTenantProgress(assembly, [{ id: tenantId }], signal)).get(tenantId) ?? {};
   const pid = owner === null ? null : livingProcess(owner);
   if (pid === null) return null;
-  if (hasBegun) throw takenOver(assembly, { tenantId, pid });
-  const what = `Process ${pid} on this machine mirrors tenant ${tenantId}, and this command cannot send it a request: nothing was done`;
+  const what = `Process ${pid} on this machine mirrors tenant ${tenantId}, and this command cannot send it a request, so it stops here; what it has published until now stays`;
   throw new RollcallError('USAGE_INVALID', what, {
     remedy:
       assembly.config.redis === undefined
         ? 'Stop that process first, or add redis to the configuration, so that commands can reach it.'
         : 'It has no heartbeat in Redis. Run the command again in a few seconds, or stop that process first.',
-  });
-}
-
-function takenOver(
-  { config }: Assembly,
-  { tenantId, pid }: { readonly tenantId: string; readonly pid: number },
-): RollcallError {
-  const what = `Process ${pid} on this machine has taken tenant ${tenantId} over, so this command could not finish; what it had published before stays`;
-  return new RollcallError('OWNERSHIP_LOST', what, {
-    remedy:
-      config.redis === undefined
-        ? 'That process mirrors the tenant now. To run the command to its end, stop that process first, or add redis to the configuration, so that commands can reach it.'
-        : 'That process mirrors the tenant now. Run the command again in a few seconds: it then asks that process.',
   });
 }
 

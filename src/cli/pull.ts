@@ -98,7 +98,6 @@ async function confirmMissing(
   const toConfirm = outcomes.filter(({ confirmAtMs }) => confirmAtMs !== null);
   if (toConfirm.length === 0) return outcomes;
   const rows = toConfirm.reduce((sum, { missing }) => sum + missing, 0);
-  const rowsOnHold = toConfirm.reduce((sum, each) => sum + each.rowsOnHold, 0);
   const names = toConfirm.map(({ collection }) => collection);
   // The confirming syncs may end the hold that puts off the removals of other collections.
   const some = outcomes.filter(
@@ -107,10 +106,8 @@ async function confirmMissing(
   const waitMs = Math.max(0, ...toConfirm.map(({ confirmAtMs }) => (confirmAtMs ?? 0) - Date.now()));
   const found =
     rows > 0
-      ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time${rowsOnHold > 0 ? `, and ${countOf(rowsOnHold, 'row')} on hold` : ''}`
-      : toConfirm.some(({ short }) => short !== null)
-        ? `fewer rows of ${names.join(', ')} came than the hub counts`
-        : `the hub did not answer for all of ${names.join(', ')}`;
+      ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time`
+      : `not all rows of ${names.join(', ')} came`;
   const waits = waitMs <= LONGEST_WAIT_MS;
   const how = waits ? 'waiting for the full sync that looks again' : 'a later full sync looks again';
   output.note(`${tenantId}: ${found}; ${how} (in ${formatDuration(waitMs)})`);
@@ -118,7 +115,7 @@ async function confirmMissing(
   await sleep(waitMs, signal);
   const collections = some.map(({ collection }) => collection);
   const parameters = { collections, full: true, acceptNew: false, confirm: true };
-  const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters, isContinued: true });
+  const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters });
   return outcomes.map((first) => {
     const last = confirmed.find(({ collection }) => collection === first.collection);
     return last === undefined ? first : withConfirming(first, last);

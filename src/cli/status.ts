@@ -79,11 +79,9 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
   );
   const isBrief = shown.length > MOST_IN_DETAIL;
   if (wanted.length > 1) output.line(`${summary}\n`);
-  const reported = new Set(wanted.flatMap(({ id }, at) => (heard[at]?.health === undefined ? [] : [id])));
   for (const each of shown) {
-    const isReported = reported.has(each.tenant);
     const collections = isBrief ? [] : flags.wrong ? each.collections.filter(isWrong) : each.collections;
-    show(output, { ...each, collections }, { answer: completeAndFresh(each, nowMs), isReported, nowMs });
+    show(output, { ...each, collections }, { answer: completeAndFresh(each, nowMs), nowMs });
   }
   if (flags.wrong && shown.length === 0) output.line(`${output.colors.green('✓')} nothing is wrong`);
   const notes = [...new Map(heard.flatMap(({ note }) => (note ? [[note.why, note]] : []))).values()];
@@ -127,18 +125,11 @@ async function hear(config: Config, tenants: readonly TenantConfig[]): Promise<r
 }
 
 /** Reads the logs. Only this loads the client of Kafka, which takes longer than everything else that `status` does. */
-async function readLogsOf({ output, signal }: Verb, config: Config, tenants: readonly TenantConfig[]) {
+async function readLogsOf({ signal }: Verb, config: Config, tenants: readonly TenantConfig[]) {
   const { assemble } = await import('../session/assemble.ts');
   const { readTenantProgress } = await import('./verb-parts.ts');
   await using assembly = assemble(config);
-  try {
-    return await readTenantProgress(assembly, tenants, signal);
-  } catch (error) {
-    const ids = named(tenants.map(({ id }) => id));
-    if (!signal.aborted)
-      output.note(`! ${ids}: no report of a process came through Redis, and the topics cannot be read`);
-    throw error;
-  }
+  return await readTenantProgress(assembly, tenants, signal);
 }
 
 function fromLog(
@@ -165,30 +156,19 @@ function isWrong(each: CollectionStatus): boolean {
   return trouble !== null || late !== null || rowsOnHold + rejected + unmet.length > 0 || isLoading;
 }
 
-/** Whose process it is, and whether it mirrors the tenant. `isReported`: whether a living process reported the status. */
-export function ownership(
-  { owner, isOwnerAlive }: Pick<TenantStatus, 'owner' | 'isOwnerAlive'>,
-  { isReported, nowMs }: { readonly isReported: boolean; readonly nowMs: number },
-): string | null {
-  if (owner === null) return null;
-  const idle = isReported ? 'its process runs, but cannot mirror it now' : 'not running';
-  const how = isOwnerAlive === false ? `${idle}; last taken over` : 'taken over';
-  return `${how} by ${printable(owner.owner)}, ${age(owner.since, nowMs)}`;
-}
-
 function show(
   output: Output,
   tenant: TenantStatus,
-  { answer, ...seen }: { readonly answer: string; readonly isReported: boolean; readonly nowMs: number },
+  { answer, nowMs }: { readonly answer: string; readonly nowMs: number },
 ): void {
-  const { nowMs } = seen;
   const { colors } = output;
   const isBad = tenant.state === 'needs-person' || tenant.state === 'in-trouble';
   const paint = tenant.state === 'well' ? colors.green : isBad ? colors.red : colors.yellow;
   const mark = tenant.state === 'well' ? '✓' : isBad ? '✗' : '!';
   output.item(paint(mark), `${tenant.tenant}  ${answer}: ${tenant.headline}`);
-  const owned = ownership(tenant, seen);
-  if (owned !== null) output.line(`  ${owned}`);
+  const { owner } = tenant;
+  if (owner !== null)
+    output.line(`  last taken over by ${printable(owner.owner)}, ${age(owner.since, nowMs)}`);
   const [reason] = tenant.state === 'needs-person' ? [] : tenant.reasons;
   if (reason !== undefined) output.item(`  ${colors.cyan('→')}`, reason.remedy);
   // One command a line can be copied.

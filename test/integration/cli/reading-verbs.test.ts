@@ -165,11 +165,6 @@ describe('where no process runs', () => {
     },
   );
 
-  it('status names the tenants of which no report came through Redis, where Kafka does not answer either', async () => {
-    const { stderr } = await say('status', noKafka);
-    expect(stderr).toMatch(/^! north: no report of a process came through Redis[^]*\n✗ /m);
-  });
-
   it('while Redis is away, status shows the numbers of rows and says that Redis does not answer', async () => {
     const { code, stdout } = await say('status', withoutRedis);
     expect([code, stdout]).toEqual([

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createOutput } from '../../../src/cli/output.ts';
-import { ownership, showTroubles } from '../../../src/cli/status.ts';
+import { showTroubles } from '../../../src/cli/status.ts';
 import type { TenantStatus } from '../../../src/core/health/tenant-status.ts';
 
 const FAILS = { part: 'collection', why: 'No list came (HUB_TIMEOUT)', remedy: 'Wait.' } as const;
@@ -25,18 +25,4 @@ it.each([
   });
   showTroubles(output, { headline, collections } as unknown as TenantStatus, 0);
   expect(text.match(/(?<=✗ )[\w, ]+(?=:)|(?<=→ ).*/g)).toEqual(said);
-});
-
-it.each([
-  [
-    'does not call a process that reports not running',
-    true,
-    'its process runs, but cannot mirror it now; last',
-  ],
-  ['calls a process without a report not running', false, 'not running; last'],
-])('status %s', (_, isReported, begin) => {
-  const owner = { owner: 'vm-1', since: '2026-11-20T12:00:00.000Z' };
-  const nowMs = Date.parse('2026-11-20T12:05:00.000Z');
-  const said = ownership({ owner, isOwnerAlive: false }, { isReported, nowMs });
-  expect(said).toBe(`${begin} taken over by vm-1, 5 min ago`);
 });
