@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { KafkaConfig } from '../config.ts';
 import { NEEDED_OPERATIONS } from '../log/rights.ts';
 import { topicSettings, type WantedTopic } from '../log/topic-settings.ts';
@@ -30,12 +29,16 @@ function topicResource({ name, suffix, partitions, replicationFactor }: WantedTo
   };
 }
 
+/** How Strimzi lets the user log in; null: it only grants rights, to a user that the brokers know in another way. */
+export function authenticationOf({ ssl, sasl }: Pick<KafkaConfig, 'ssl' | 'sasl'>): string | null {
+  if (sasl !== undefined) return sasl.mechanism === 'scram-sha-512' ? sasl.mechanism : null;
+  return typeof ssl === 'object' && ssl.cert !== undefined ? 'tls' : null;
+}
+
 function userResource({ topicPrefix, ssl, sasl }: KafkaConfig, labels: Labels): object {
   const { username, clientId = 'rollcall' } = { ...sasl } as { username?: string; clientId?: string };
   const userName = username ?? clientId;
-  // Without `authentication`, Strimzi only grants rights, to a user that the brokers know in another way.
-  const isByCertificate = sasl === undefined && typeof ssl === 'object' && ssl.cert !== undefined;
-  const type = isByCertificate ? 'tls' : sasl?.mechanism === 'scram-sha-512' ? 'scram-sha-512' : null;
+  const type = authenticationOf({ ssl, sasl });
   const acls = KINDS.map((kind) => ({
     resource: { type: TYPES[kind], name: `${topicPrefix}.`, patternType: 'prefix' },
     operations: NEEDED_OPERATIONS[kind],
@@ -52,15 +55,10 @@ function userResource({ topicPrefix, ssl, sasl }: KafkaConfig, labels: Labels): 
   };
 }
 
-/**
- * The name itself, if Kubernetes accepts it (RFC 1123). Otherwise a similar name, with a hash so that no two names give
- * the same one.
- */
+/** The name itself, or a similar one that Kubernetes accepts (RFC 1123). All topics have the same prefix, so no two get one name. */
 function resourceName(name: string): string {
-  const taken = name
+  return name
     .toLowerCase()
     .replaceAll(/[^a-z0-9.-]+/g, '-')
     .replaceAll(/^[.-]+|[.-]+$/g, '');
-  if (taken === name) return name;
-  return `${taken}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }

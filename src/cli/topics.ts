@@ -22,7 +22,7 @@ import { chooseFrom, chooseTenant, chooseTenants, type Scope } from './choose.ts
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { strimziResources } from './strimzi.ts';
+import { authenticationOf, strimziResources } from './strimzi.ts';
 import { requireKafka } from './verb-parts.ts';
 
 /** A topic that has the prefix of the configuration, and that the configuration does not want. */
@@ -124,18 +124,12 @@ function printFor({ output, loadConfig, flags: { tenant, cluster } }: Verb<ListF
       .trimEnd(),
   );
   output.data(resources);
-  const { sasl, ssl } = config.kafka;
-  if (UNKNOWN_TO_STRIMZI.has(sasl?.mechanism)) output.note(NO_LOG_IN);
-  if (sasl === undefined && !(typeof ssl === 'object' && ssl.cert !== undefined)) output.note(ANONYMOUS);
+  if (authenticationOf(config.kafka) === null) output.note(NO_LOG_IN);
   return exitCode({});
 }
 
-const UNKNOWN_TO_STRIMZI = new Set<unknown>(['plain', 'scram-sha-256', 'aws-msk-iam']);
 const NO_LOG_IN =
-  'The KafkaUser has no authentication, because Strimzi offers none for the mechanism of kafka.sasl: the KafkaUser only grants rights. Set kafka.sasl.mechanism to scram-sha-512, or make sure that the brokers know this user in another way.';
-
-const ANONYMOUS =
-  'The KafkaUser has no authentication, because the configuration does not log in to Kafka: the KafkaUser only grants rights. Set kafka.sasl with the mechanism scram-sha-512, or kafka.ssl.cert, if the brokers want a log-in.';
+  'The KafkaUser has no authentication, because Strimzi offers none for the log-in of this configuration: the KafkaUser only grants rights. Choose another log-in ("rollcall help estates#strimzi"), or make sure that the brokers know this user in another way.';
 
 /** `applies`: first creates missing topics, and corrects settings. */
 async function compareTopics(

@@ -44,7 +44,7 @@ that the next full sync only notes that the hub lacks the key. The second full s
 is the third one if the hub is paged by offset, and no total of the hub agreed with the number of rows that came.)
 Keys are printed only with --ids or --json, since they may be those of persons.
 
---repair first says which keys are wrong. Then it rebuilds the index of their collections, and runs a full sync of these
+--repair first says how many keys are wrong. Then it rebuilds the index of their collections, and runs a full sync of these
 collections. For each wrong key, the full sync publishes the row that the hub has. It also publishes what has changed at the
 hub. --repair then says how many records it has published, and verifies again. It never publishes a step of an absence
 twice, so a gap stays. Too many removals at once still need a decision.
@@ -253,7 +253,7 @@ function recordOf({ collection, key, kind }: Finding): string {
   return kind.startsWith('reject-') ? `rejects ${compositeKey(collection, key)}` : `${collection} ${key}`;
 }
 
-/** Says what a repair will publish, and has the owner repair what is wrong; null when there is nothing to repair. */
+/** Says what is wrong, and has the owner repair what is wrong; null when there is nothing to repair. */
 async function repair(
   assembly: Assembly,
   reports: readonly CollectionReport[],
@@ -265,7 +265,7 @@ async function repair(
     output.note(`${tenantId}: nothing is wrong, so there is nothing to repair and nothing is published`);
     return null;
   }
-  output.note(`${tenantId}: to repair: ${kindsOf(all)}\n  ${howToRepair([...wrong.keys()])}`);
+  output.note(`${tenantId}: to repair: ${kindsOf(all)}`);
   const collections = Array.from(wrong, ([name, some]) => {
     const keysOf = (isWanted: (each: Difference) => boolean): string[] =>
       some.flatMap((each) => (isWanted(each) ? [each.key] : [])).slice(0, MAX_CORRUPT_KEYS);
@@ -278,11 +278,6 @@ async function repair(
   });
   const request = { tenantId, request: REPAIR, parameters: { collections }, output, signal };
   return asOwner(assembly, request);
-}
-
-function howToRepair(names: readonly string[]): string {
-  const syncs = `The repair rebuilds the index of ${names.join(', ')}, and runs a full sync of ${names.length === 1 ? 'it' : 'them'}.`;
-  return `${syncs} The full sync publishes these keys as the hub has them. Those that the hub does not have are removed if the next full sync confirms it. What has changed at the hub is published, too.`;
 }
 
 /** Such as `3 missing in users, 1 different in users`. */
