@@ -1,4 +1,3 @@
-import { named } from '../core/health/decisions.ts';
 import { isUntrusted, refusesOurs, RollcallError, systemCode, type ErrorCode } from '../errors.ts';
 import { causesOf, innermost, type KafkaFailure } from './kafka-failure.ts';
 
@@ -28,67 +27,6 @@ function isLogin(failure: KafkaFailure): boolean {
   return failure.name === 'KafkaJSSASLAuthenticationError' || failure.type === 'SASL_AUTHENTICATION_FAILED';
 }
 
-/** A right as kafka-acls grants it. */
-export interface Right {
-  readonly operation:
-    | 'AlterConfigs'
-    | 'Create'
-    | 'Delete'
-    | 'Describe'
-    | 'DescribeConfigs'
-    | 'Read'
-    | 'Write';
-  readonly on: 'topic' | 'group' | 'transactional-id';
-  /** A name that ends with `*` stands for all names that begin so. */
-  readonly names: readonly string[];
-}
-
-const DENIED: Readonly<Record<string, Right['on']>> = {
-  TOPIC_AUTHORIZATION_FAILED: 'topic',
-  GROUP_AUTHORIZATION_FAILED: 'group',
-  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'transactional-id',
-};
-
-/** Rights on the same resources, which one command of kafka-acls grants. */
-export function grantedTogether(rights: readonly Right[]): readonly [Right, ...Right[]][] {
-  return [...Map.groupBy(rights, ({ on, names }) => `${on} ${names.join()}`).values()] as [
-    Right,
-    ...Right[],
-  ][];
-}
-
-/** The error for rights that Kafka denies; there must be one. `doing`: what could not be done without these rights. */
-export function rightsMissing(
-  rights: readonly Right[],
-  { doing, cause }: { readonly doing?: string; readonly cause?: unknown } = {},
-): RollcallError {
-  const denied: string[] = [];
-  const commands: string[] = [];
-  for (const some of grantedTogether(rights)) {
-    const [{ on, names }] = some;
-    const operations = some.map(({ operation }) => operation);
-    const kind = `${on.replace('-', ' ')}${names.length > 1 ? 's' : ''}`;
-    denied.push(`${operations.join(', ')} on the ${kind} ${named(names)}`);
-    const options = operations.map((each) => `--operation ${each}`).join(' ');
-    commands.push(`kafka-acls.sh … --add ${patternOf(on, names)} ${options} --allow-principal User:<user>`);
-  }
-  const what = `Kafka denies this user ${denied.join('; ')}`;
-  return new RollcallError('KAFKA_REFUSED', doing === undefined ? what : `${what} while ${doing}`, {
-    remedy: `Grant it (or remove the rule that denies it): ${commands.join('; ')}`,
-    cause,
-  });
-}
-
-/** The options of kafka-acls for a single name, or for what the names have in common: all have the prefix of the topics. */
-function patternOf(on: Right['on'], names: readonly string[]): string {
-  const [first = ''] = names;
-  if (names.length === 1 && !first.endsWith('*')) return `--${on} ${first}`;
-  let common = first;
-  const isCommon = (): boolean => common.endsWith('.') && names.every((name) => name.startsWith(common));
-  while (common !== '' && !isCommon()) common = common.slice(0, -1);
-  return `--resource-pattern-type prefixed --${on} ${common}`;
-}
-
 interface Explanation {
   readonly code: ErrorCode;
   /** `doing`: what could not be done because of the failure. */
@@ -96,11 +34,12 @@ interface Explanation {
   readonly remedy: string;
 }
 
-/** For a request of which it is not known what right it needs. */
+/** The rights are named before each session, and by "rollcall check" (rights.ts). */
 const RIGHT_MISSING: Explanation = {
   code: 'KAFKA_REFUSED',
-  message: (doing, { type }) => `Kafka denies this user a right while ${doing}: ${type}`,
-  remedy: '"rollcall check" names each right that is missing, and how to grant it.',
+  message: (doing, failure) => `Kafka denies this user a right${on(failure)} while ${doing}: ${failure.type}`,
+  remedy:
+    '"rollcall check" names each right that "rollcall run" lacks, and how to grant it. "rollcall help operations#rights" also lists what "rollcall topics" needs.',
 };
 
 /** For a request that does not fit the cluster. */
@@ -191,19 +130,14 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
 };
 
 /**
- * Explains a failure. `doing` completes "Kafka failed while …"; `needs`: the rights for it. It decides by kafkajs' error
- * names and protocol types, never by message text.
+ * Explains a failure. `doing` completes "Kafka failed while …". It decides by kafkajs' error names and protocol types, never
+ * by message text.
  */
-export function kafkaError(error: unknown, doing: string, needs: readonly Right[] = []): RollcallError {
+export function kafkaError(error: unknown, doing: string): RollcallError {
   // Thrown within kafkajs or a transaction.
   const own = causesOf(error).find((each) => each instanceof RollcallError);
   if (own !== undefined) return own;
   const failure = innermost(error);
-  const right = needs.find(({ on }) => on === DENIED[failure.type ?? '']);
-  if (right !== undefined) {
-    const names = right.on === 'topic' && failure.topic !== undefined ? [failure.topic] : right.names;
-    return rightsMissing([{ ...right, names }], { doing, cause: error });
-  }
   const { code, message, remedy } = explanationOf(failure);
   return new RollcallError(code, message(doing, failure), { remedy, cause: error });
 }
@@ -237,8 +171,8 @@ function on({ topic }: KafkaFailure): string {
  * Explains the failure of a commit, as {@link kafkaError} does: the outcome of the commit is known only if Kafka
  * refuses it.
  */
-export function commitError(error: unknown, doing: string, needs: readonly Right[] = []): RollcallError {
-  const refusal = kafkaError(error, doing, needs);
+export function commitError(error: unknown, doing: string): RollcallError {
+  const refusal = kafkaError(error, doing);
   if (refusal.code === 'KAFKA_REFUSED') return refusal;
   const failure = innermost(error);
   const message = `Kafka did not say whether it committed (${doing}): ${failure.type ?? reasonOf(failure)}`;

@@ -103,11 +103,11 @@ export class KafkaLog extends TenantTopics implements TenantLog {
         for (const lost of lostTopics) this.#lostTopics.delete(this.name(lost));
         return { progress, derived, committedAtMs: now(), tookMs: now() - startedAtMs };
       },
-      (error, needs) => {
+      (error) => {
         if (error instanceof RecordsLost) this.#lostTopics.add(error.topic);
         const { collection, sequence } = transaction.progress;
         const explain = isCommitRequested ? commitError : kafkaError;
-        return explain(error, `committing transaction ${sequence} of ${collection}`, needs);
+        return explain(error, `committing transaction ${sequence} of ${collection}`);
       },
     );
   }
@@ -178,7 +178,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   #appendEndMarkers(partitions: () => Promise<ReadonlyMap<string, readonly number[]>>): Promise<EndMarkers> {
     return this.#producer.inTurn(
       async (producer) => appendEndMarkers(producer, await partitions()),
-      (error, needs) => kafkaError(error, 'appending end markers', needs),
+      (error) => kafkaError(error, 'appending end markers'),
     );
   }
 }

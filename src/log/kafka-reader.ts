@@ -59,17 +59,14 @@ const PARTITION_BYTES = 4_194_304;
  * `appendEndMarkers`.
  */
 export async function readStretches(options: ReadOptions): Promise<void> {
-  const { signal, stretches, sleep = delay } = options;
+  const { signal, sleep = delay } = options;
   const reader = new StretchReader(options);
   while (!reader.isDone) {
     try {
       await reader.attempt();
     } catch (error) {
       signal.throwIfAborted();
-      const topics = [...new Set(stretches.map(({ topic }) => topic))];
-      const failure = kafkaError(error, 'reading topics', [
-        { operation: 'Read', on: 'topic', names: topics },
-      ]);
+      const failure = kafkaError(error, 'reading topics');
       // The next attempt continues where this one stopped, perhaps at another leader.
       if (reader.unansweredMs > FAILS_FOR_MS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
       await sleep(BETWEEN_ATTEMPTS_MS, undefined, { signal }).catch(() => undefined);

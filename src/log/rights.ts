@@ -1,12 +1,56 @@
 import kafkajs from 'kafkajs';
+import { named } from '../core/health/decisions.ts';
+import { RollcallError } from '../errors.ts';
 import { typeOf, wholeRequest } from './wire/kafka-broker.ts';
 import type { KafkaConnections } from './wire/kafka-connections.ts';
-import { kafkaError, rightsMissing, type Right } from './kafka-errors.ts';
+import { kafkaError } from './kafka-errors.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { TOPIC } = kafkajs.ConfigResourceTypes;
 
-/** What a mirror uses of Kafka, by kind. A name that ends with `*` stands for all names that begin so. */
+/** A right as kafka-acls grants it. */
+export interface Right {
+  readonly operation: 'Create' | 'Describe' | 'DescribeConfigs' | 'Read' | 'Write';
+  readonly on: 'topic' | 'group' | 'transactional-id';
+  readonly names: readonly string[];
+}
+
+/** Rights on the same resources, which one command of kafka-acls grants. */
+export function grantedTogether(rights: readonly Right[]): readonly [Right, ...Right[]][] {
+  return [...Map.groupBy(rights, ({ on, names }) => `${on} ${names.join()}`).values()] as [
+    Right,
+    ...Right[],
+  ][];
+}
+
+/** The error for rights that Kafka denies; there must be one. */
+export function rightsMissing(rights: readonly Right[]): RollcallError {
+  const denied: string[] = [];
+  const commands: string[] = [];
+  for (const some of grantedTogether(rights)) {
+    const [{ on, names }] = some;
+    const operations = some.map(({ operation }) => operation);
+    const kind = `${on.replace('-', ' ')}${names.length > 1 ? 's' : ''}`;
+    denied.push(`${operations.join(', ')} on the ${kind} ${named(names)}`);
+    const options = operations.map((each) => `--operation ${each}`).join(' ');
+    commands.push(`kafka-acls.sh … --add ${patternOf(on, names)} ${options} --allow-principal User:<user>`);
+  }
+  return new RollcallError('KAFKA_REFUSED', `Kafka denies this user ${denied.join('; ')}`, {
+    remedy: `Grant it (or remove the rule that denies it): ${commands.join('; ')}`,
+  });
+}
+
+/** The options of kafka-acls for a single name, or for what the names have in common: all have the prefix of the topics. */
+function patternOf(on: Right['on'], names: readonly string[]): string {
+  const [first = ''] = names;
+  if (names.length === 1) return `--${on} ${first}`;
+  let common = first;
+  const isCommon = (): boolean => common.endsWith('.') && names.every((name) => name.startsWith(common));
+  while (common !== '' && !isCommon()) common = common.slice(0, -1);
+  return `--resource-pattern-type prefixed --${on} ${common}`;
+}
+
+/** What a mirror uses of Kafka, by kind. */
 export type UsedResources = Readonly<Record<Right['on'], readonly string[]>>;
 
 /** The operations that a mirror needs, by kind of what they are on. In Kafka, Read and Write include Describe. */
@@ -99,7 +143,7 @@ async function askAll(kafka: Asked, used: UsedResources): Promise<readonly Answe
     transactionResult: false,
   }));
   const joined = await askEach(groups, 'Heartbeat', (name) => ({
-    groupId: name.replace('*', 'check'),
+    groupId: name,
     groupGenerationId: NONE,
     memberId: 'nobody',
   }));

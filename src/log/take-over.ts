@@ -132,8 +132,8 @@ export class TakeOver {
   }
 
   #takingOver(task: (producer: TransactionalProducer) => Promise<number>): Promise<number> {
-    return this.#producer.run(task, (error, needs) =>
-      kafkaError(error, `taking over tenant ${this.#options.tenantId}`, needs),
+    return this.#producer.run(task, (error) =>
+      kafkaError(error, `taking over tenant ${this.#options.tenantId}`),
     );
   }
 }

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '../errors.ts';
-import type { Right } from './kafka-errors.ts';
 import type { Turns } from '../semaphore.ts';
 import { RecordBatch } from './wire/record-batch.ts';
 import type { TopicPartition, TopicPartitions, TransactionBrokers } from './transaction-brokers.ts';
@@ -9,8 +8,8 @@ import { TransactionalProducer } from './transactional-producer.ts';
 const END_MARKER_KEY = '@seal';
 
 type Task<T> = (producer: TransactionalProducer) => Promise<T>;
-/** Explains a failure. `needs`: the rights that the producer needs. */
-type ToError = (error: unknown, needs: readonly Right[]) => RollcallError;
+/** Explains a failure. */
+type ToError = (error: unknown) => RollcallError;
 
 /** The one transactional producer of a tenant. A failed task discards it. */
 export class TenantProducer {
@@ -54,10 +53,7 @@ export class TenantProducer {
       try {
         return await task(producer);
       } catch (error) {
-        const failure = toError(error, [
-          { operation: 'Write', on: 'topic', names: [`${this.#transactionalId}.*`] },
-          { operation: 'Write', on: 'transactional-id', names: [this.#transactionalId] },
-        ]);
+        const failure = toError(error);
         this.#failure = failure;
         this.discard();
         throw failure;

@@ -58,9 +58,7 @@ export async function fetchOffsets(
       return ranges;
     } catch (error) {
       if (performance.now() > untilMs || !isPassing(error, missing === 'awaited'))
-        throw kafkaError(error, 'reading offsets of topics', [
-          { operation: 'Describe', on: 'topic', names: topics },
-        ]);
+        throw kafkaError(error, 'reading offsets of topics');
       await delay(BETWEEN_ATTEMPTS_MS);
     }
   }

@@ -99,9 +99,7 @@ export async function describeSettings(
       }),
     );
   } catch (error) {
-    throw kafkaError(error, 'reading the settings of topics', [
-      { operation: 'DescribeConfigs', on: 'topic', names: topics },
-    ]);
+    throw kafkaError(error, 'reading the settings of topics');
   }
 }
 
@@ -129,9 +127,7 @@ export async function inspectTopics(
         compare(topic, existing.get(topic.name) ?? null, settings.get(topic.name)),
       );
     } catch (error) {
-      const failure = kafkaError(error, 'comparing topics with the contract', [
-        { operation: 'Describe', on: 'topic', names },
-      ]);
+      const failure = kafkaError(error, 'comparing topics with the contract');
       if (failure.code !== 'KAFKA_TOPIC_MISSING' || performance.now() > untilMs) throw failure;
       await delay(BETWEEN_ATTEMPTS_MS);
     }
@@ -196,8 +192,7 @@ export async function createMissingTopics(
     // Before the brokers lead a new topic, they report it as missing.
     if (!validateOnly) await fetchOffsets(kafka, names, 'awaited');
   } catch (error) {
-    const needs = [{ operation: 'Create', on: 'topic', names }] as const;
-    throw kafkaError(error, `creating topics (${names.join(', ')})`, needs);
+    throw kafkaError(error, `creating topics (${names.join(', ')})`);
   }
 }
 
@@ -210,7 +205,7 @@ export async function deleteTopic(
     const deletion = request('DeleteTopics', { topics: [name], timeout: CHANGED_WITHIN_MS });
     await kafka.askController(deletion, [name]);
   } catch (error) {
-    throw kafkaError(error, `deleting ${name}`, [{ operation: 'Delete', on: 'topic', names: [name] }]);
+    throw kafkaError(error, `deleting ${name}`);
   }
 }
 
@@ -231,9 +226,7 @@ export async function cureTopics(kafka: KafkaConnections, findings: readonly Top
     const resource = { type: ConfigResourceTypes.TOPIC, name: topic.name, configEntries };
     const alteration = request('AlterConfigs', { validateOnly: false, resources: [resource] });
     await kafka.askController(alteration, [topic.name]).catch((error: unknown) => {
-      throw kafkaError(error, `altering ${topic.name}`, [
-        { operation: 'AlterConfigs', on: 'topic', names: [topic.name] },
-      ]);
+      throw kafkaError(error, `altering ${topic.name}`);
     });
   }
 }

@@ -171,9 +171,7 @@ export class WorkerGroup {
   /** Reports a refusal. Reports any other failure only if the tenants have stopped, and no coordinator may come soon. */
   #report(error: unknown, mayCome: boolean): void {
     const { groupId, onTrouble } = this.#options;
-    const why = kafkaError(error, `joining the group ${groupId}`, [
-      { operation: 'Read', on: 'group', names: [groupId] },
-    ]);
+    const why = kafkaError(error, `joining the group ${groupId}`);
     const isRefused = why.code === 'KAFKA_REFUSED';
     if (isRefused) this.#refusal = why;
     if (isRefused || !(this.#isHolding || mayCome)) onTrouble(why, this.#isHolding);

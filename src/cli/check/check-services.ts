@@ -2,9 +2,9 @@ import { named } from '../../core/health/decisions.ts';
 import { countOf, outOf } from '../../core/words.ts';
 import type { TenantConfig } from '../../config.ts';
 import { createRegistryInspection } from '../../log/registry/inspect-registry.ts';
-import { grantedTogether, kafkaError, rightsMissing } from '../../log/kafka-errors.ts';
+import { kafkaError } from '../../log/kafka-errors.ts';
 import { innermost } from '../../log/kafka-failure.ts';
-import { missingRights } from '../../log/rights.ts';
+import { grantedTogether, missingRights, rightsMissing } from '../../log/rights.ts';
 import {
   createMissingTopics,
   inspectTopics,
