@@ -9,12 +9,6 @@ export interface Scope {
   readonly collection?: readonly string[] | undefined;
 }
 
-/** The options of a printed command that limit it to a tenant and to the collections that were asked for. */
-export function scopeOf(tenantId: string, collections: readonly string[]): string {
-  const some = collections.length === 0 ? '' : ` --collection ${collections.join(' ')}`;
-  return `--tenant ${tenantId}${some}`;
-}
-
 /** The tenant with that id, or all tenants without an id. Throws `USAGE_INVALID` for an unknown id. */
 export function chooseTenants(config: Config, id: string | undefined): readonly TenantConfig[] {
   if (id === undefined) return config.tenants;

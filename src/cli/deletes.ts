@@ -4,7 +4,6 @@ import { whyHold, type GuardLimits } from '../core/deletions/guard.ts';
 import { needsReason, partsOf, type Part, type PartRows } from '../core/deletions/parts.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable, outOf } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
-import { sourceOf } from '../model/collections.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
 import type { DecisionRecord } from '../model/progress.ts';
 import { APPROVE, approvalRefused, requestFor, type ApproveOutcome } from '../owner/deletes.ts';
@@ -12,7 +11,7 @@ import { readSchools, type KnownSchools } from '../owner/schools-on-hold.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner, personHere } from './as-owner.ts';
-import { choose, chooseTenant, chooseTenants, type Scope } from './choose.ts';
+import { chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures } from './outcomes.ts';
@@ -31,7 +30,6 @@ export function command(): Command {
   const list = new Command('list')
     .description('Shows the deletions that wait for a decision, since when, and why. Changes nothing.')
     .option('--tenant <id>', 'only this tenant')
-    .option('--collection <name...>', 'show only these collections')
     .addHelpText('after', PARTS)
     .action(verbAction(listDeletes));
   const approval = new Command('approve')
@@ -144,19 +142,16 @@ function whyOf(
 
 async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<number> {
   const config = withLists(loadConfig({ without: 'hub' }));
-  const { tenants, collections } = choose(config, flags);
-  const only = new Set<string>(collections.map(sourceOf));
+  const tenants = chooseTenants(config, flags.tenant);
   await using assembly = assemble(config);
   const logs = await readTenantProgress(assembly, tenants, signal);
   const all: object[] = [];
   let waits = false;
   for (const tenant of tenants) {
     const parted = await readParts(assembly, tenant, { known: logs.get(tenant.id), signal });
-    const isShown = (each: { readonly collection: string }) => only.size === 0 || only.has(each.collection);
-    const parts = parted.parts.filter((part) => part.collections.some(isShown));
     output.line(output.colors.bold(tenant.id));
     const isWaiting = parted.collections.some(({ count }) => count > 0);
-    if (isWaiting) show(output, tenant.id, { ...parted, parts });
+    if (isWaiting) show(output, tenant.id, parted);
     else output.line('  no row is on hold');
     waits ||= isWaiting;
     all.push({
@@ -188,7 +183,6 @@ const REASON = ' --reason "<text>"';
 function show(output: Output, tenantId: string, parted: Parted): void {
   const { parts } = parted;
   if (parts.length > 0) showParts(output, parts);
-  else if (parted.rows > 0) output.line('  no row of these collections is on hold');
   for (const { collection, count, isLost } of incompleteOf(parted))
     output.line(
       isLost
@@ -298,14 +292,14 @@ async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): 
   await using assembly = assemble(config);
   const logs = await readTenantProgress(assembly, chooseTenants(config, flags.tenant), signal);
   const all = [...logs].flatMap(([tenant, known]) =>
-    (known?.decisions ?? []).map((decision) => ({ tenant, decision, what: whatHappened(decision, known) })),
+    (known?.decisions ?? []).map((decision) => ({ tenant, decision })),
   );
   output.table(
     ['tenant', 'at', 'collection', 'kind', 'what happened', 'by', 'digest', 'why'],
-    all.map(({ tenant, decision, what }) => {
+    all.map(({ tenant, decision }) => {
       const { atMs, collection, kind, by, from, digest = '', reason, why } = decision;
       const who = by === undefined ? 'Rollcall' : `${by} on ${from}`;
-      const cells = [tenant, isoOrNull(atMs) ?? '', collection, kind, what, who, digest];
+      const cells = [tenant, isoOrNull(atMs) ?? '', collection, kind, whatHappened(decision), who, digest];
       return [...cells, reason ?? why ?? ''].map(printable);
     }),
   );
@@ -315,18 +309,11 @@ async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): 
   output.data({ decisions });
 }
 
-/** `known`: what the log knows of the tenant of this decision. */
-function whatHappened(decision: DecisionRecord, known: KnownProgress | null): string {
-  const { collection, kind, rows = 0, removed = 0 } = decision;
+function whatHappened({ kind, rows = 0, removed = 0 }: DecisionRecord): string {
   if (kind === 'accepted') return 'the new rows of the hub were accepted';
   if (kind === 'approved') return `${outOf(removed, rows)} approved rows were removed`;
   if (kind === 'hold') return `${countOf(rows, 'missing row')} put on hold`;
-  const earlier = known?.decisions.slice(0, known.decisions.indexOf(decision));
-  const before = earlier?.findLast((each) => each.collection === collection);
-  // After an approval in between, nobody has counted the rows that were left.
-  return before?.kind === 'hold' && before.rows !== undefined
-    ? `${countOf(before.rows, 'missing row')} came back`
-    : 'the other missing rows came back';
+  return 'the rows that were still missing came back';
 }
 
 /** Throws `USAGE_INVALID` without Redis: a list in the memory of one process ends with that process. */

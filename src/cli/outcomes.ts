@@ -24,13 +24,12 @@ export function showOutcomes(output: Output, outcomes: readonly PullOutcome[]): 
 
 type Failure = Pick<PullOutcome, 'collection' | 'why' | 'remedy'> & { readonly outcome: string };
 
-/** Names the rows that cannot be read, why removals wait, and what failed. `isNamed`: the collections were asked for by name. */
+/** Names the rows that cannot be read, why removals wait, and what failed. */
 export function noteOutcomes(
   output: Output,
   outcomes: readonly (Failure &
     Pick<PullOutcome, 'rejected' | 'rejectReasons' | 'nameless'> &
     Partial<Pick<PullOutcome, 'short'>>)[],
-  isNamed: boolean,
 ): void {
   for (const { collection, rejected, rejectReasons } of outcomes) {
     if (rejectReasons.length === 0) continue;
@@ -42,15 +41,12 @@ export function noteOutcomes(
     const wait = outcome === 'complete' ? removalsWait(nameless, short) : null;
     if (wait !== null) output.note(`! ${collection}: ${wait.why}\n→ ${wait.remedy}`);
   }
-  noteFailures(output, outOfOrder(outcomes, isNamed));
+  noteFailures(output, outOfOrder(outcomes));
 }
 
-/**
- * A collection that the hub does not offer is no fault, unless it was asked for by name. If the hub offers none of the
- * collections, the address is wrong.
- */
-function outOfOrder<T extends { readonly outcome: string }>(outcomes: readonly T[], isNamed: boolean): T[] {
-  const isOffered = !isNamed && outcomes.some(({ outcome }) => outcome !== 'not-offered');
+/** A collection that the hub does not offer is no fault, unless the hub offers none of the collections: then the address is wrong. */
+function outOfOrder<T extends { readonly outcome: string }>(outcomes: readonly T[]): T[] {
+  const isOffered = outcomes.some(({ outcome }) => outcome !== 'not-offered');
   return outcomes.filter(
     ({ outcome }) => outcome !== 'complete' && !(isOffered && outcome === 'not-offered'),
   );
@@ -69,13 +65,9 @@ export function noteFailures(output: Output, outcomes: readonly Failure[]): void
   }
 }
 
-/** `isNamed`: the collections were asked for by name. */
-export function exitCodeFor(
-  outcomes: readonly Pick<PullOutcome, 'outcome' | 'rowsOnHold'>[],
-  isNamed: boolean,
-): number {
+export function exitCodeFor(outcomes: readonly Pick<PullOutcome, 'outcome' | 'rowsOnHold'>[]): number {
   return exitCode({
-    hasFailed: outOfOrder(outcomes, isNamed).some(({ outcome }) => outcome !== 'stopped'),
+    hasFailed: outOfOrder(outcomes).some(({ outcome }) => outcome !== 'stopped'),
     needsPerson: outcomes.some(({ outcome, rowsOnHold }) => outcome === 'stopped' || rowsOnHold > 0),
   });
 }

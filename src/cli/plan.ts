@@ -3,7 +3,7 @@ import { countOf, formatCount, printable } from '../core/words.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { PLANNED_KINDS } from '../plan/recording-log.ts';
 import { assemble } from '../session/assemble.ts';
-import { choose, scopeOf, type Scope } from './choose.ts';
+import { choose, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, noteOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
@@ -37,7 +37,6 @@ async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<nu
   const { output, signal, flags } = verb;
   const config = verb.loadConfig();
   const { tenants, collections } = choose(config, flags);
-  const isNamed = collections.length > 0;
   const keepsKeys = flags.keys === true;
   await using assembly = assemble(config);
   const plans: CollectionPlan[] = [];
@@ -54,12 +53,12 @@ async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<nu
       signal,
     });
     output.line(output.colors.bold(tenant));
-    show(output, planned, { isNamed, scope: scopeOf(tenant, collections) });
+    show(output, planned, { tenant, asked: collections });
     plans.push(...planned);
     results.push({ tenant, collections: planned.map((each) => asJson(each, keepsKeys)) });
   }
   output.data({ tenants: results });
-  return exitCodeFor(plans, isNamed);
+  return exitCodeFor(plans);
 }
 
 /** A collection's plan for programs. */
@@ -72,7 +71,7 @@ function asJson({ counts, keys, news: _news, ...rest }: CollectionPlan, keepsKey
 function show(
   output: Output,
   collections: readonly CollectionPlan[],
-  { isNamed, scope }: { readonly isNamed: boolean; readonly scope: string },
+  { tenant, asked }: { readonly tenant: string; readonly asked: readonly string[] },
 ): void {
   const rowsOf = (count: number, { unchanged }: CollectionPlan): string =>
     unchanged === null ? '-' : formatCount(count);
@@ -101,14 +100,18 @@ function show(
   noteOutcomes(
     output,
     collections.map((each) => Object.assign({ rejected: each.counts.rejected }, each)),
-    isNamed,
   );
+  const named = asked.length === 0 ? '' : ` --collection ${asked.join(' ')}`;
   const isSame = collections.every((each) => publishes(each) === '');
   output.line(
-    isSame ? 'A full sync would publish nothing.' : `→ To publish this now: rollcall pull --full ${scope}`,
+    isSame
+      ? 'A full sync would publish nothing.'
+      : `→ To publish this now: rollcall pull --full --tenant ${tenant}${named}`,
   );
   if (collections.some(({ rowsOnHold }) => rowsOnHold > 0))
-    output.line(`→ To see the deletions that a sync has put on hold: rollcall deletes list ${scope}`);
+    output.line(
+      `→ To see the deletions that a sync has put on hold: rollcall deletes list --tenant ${tenant}`,
+    );
 }
 
 function publishes({ counts }: CollectionPlan): string {

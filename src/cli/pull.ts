@@ -43,7 +43,6 @@ Examples:
 async function pull({ output, signal, loadConfig, flags }: Verb<PullFlags>): Promise<number> {
   const config = loadConfig();
   const chosen = choose(config, flags);
-  const isNamed = chosen.collections.length > 0;
   const parameters: PullParameters = {
     collections: [...new Set(chosen.collections.map(sourceOf))],
     full: flags.full ?? false,
@@ -59,18 +58,14 @@ async function pull({ output, signal, loadConfig, flags }: Verb<PullFlags>): Pro
     const collections = parameters.full ? await confirmMissing(assembly, first, options) : first;
     tenants.push({ tenant: id, collections });
   }
-  for (const each of tenants) show(output, each, isNamed);
+  for (const each of tenants) show(output, each);
   output.data({ tenants });
-  return exitCodeFor(
-    tenants.flatMap(({ collections }) => collections),
-    isNamed,
-  );
+  return exitCodeFor(tenants.flatMap(({ collections }) => collections));
 }
 
 function show(
   output: Output,
   { tenant, collections: outcomes }: { tenant: string; collections: readonly PullOutcome[] },
-  isNamed: boolean,
 ): void {
   output.line(output.colors.bold(tenant));
   showOutcomes(output, outcomes);
@@ -79,7 +74,7 @@ function show(
     output.note(
       `! ${countOf(rowsOnHold, 'row')} on hold: a person must decide\n→ rollcall deletes list --tenant ${tenant}`,
     );
-  noteOutcomes(output, outcomes, isNamed);
+  noteOutcomes(output, outcomes);
 }
 
 /** If the confirming sync is due later than this, a command does not wait for it. */

@@ -19,7 +19,7 @@ import { packageVersion } from './package-version.ts';
 import { Receipt } from './tail/receipt.ts';
 import { stateTexts } from './tail/state-texts.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { requireKafka, sayingIfLong } from './verb-parts.ts';
+import { requireKafka } from './verb-parts.ts';
 
 interface TailFlags extends Scope {
   readonly toEnd: boolean;
@@ -91,9 +91,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
   const receipt = new Receipt();
   try {
     await requireKafka(assembly, signal);
-    const stretches = await sayingIfLong(config.kafka, 'the leaders of these topics', () =>
-      stretchesOf(assembly.kafka, names, toEnd),
-    );
+    const stretches = await stretchesOf(assembly.kafka, names, toEnd);
     const topics = [...new Set(stretches.map(({ topic }) => topic))];
     if (!toEnd) output.note(`listening to ${topics.join(', ')} …`);
     await readStretches({

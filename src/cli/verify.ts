@@ -11,7 +11,7 @@ import { MAX_CORRUPT_KEYS, REPAIR } from '../owner/repair.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
 import { asOwner } from './as-owner.ts';
-import { choose, scopeOf, type Scope } from './choose.ts';
+import { choose, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures, showOutcomes, showSyncs } from './outcomes.ts';
@@ -111,7 +111,7 @@ async function verify(
     const now = syncs === null ? before : await verifyTenant(assembly, options);
     output.line(output.colors.bold(tenant.id));
     if (syncs !== null) showRepair(output, syncs);
-    show(output, now, { scope: scopeOf(tenant.id, asked), hasKeys: flags.ids === true });
+    show(output, now, { tenantId: tenant.id, hasKeys: flags.ids === true });
     last.push(...now);
     results.push({ tenant: tenant.id, collections: now, repaired: syncs });
   }
@@ -305,7 +305,7 @@ const TWO_COUNTS =
 function show(
   output: Output,
   reports: readonly CollectionReport[],
-  { scope, hasKeys }: { readonly scope: string; readonly hasKeys: boolean },
+  { tenantId, hasKeys }: { readonly tenantId: string; readonly hasKeys: boolean },
 ): void {
   output.table(
     ['  collection', '', 'hub', 'topic', 'differences'],
@@ -328,7 +328,7 @@ function show(
     if (skipped > 0)
       output.note(`! ${collection}: ${countOf(skipped, 'key')} could not be compared with the index`);
   }
-  showVerdict(output, reports, scope);
+  showVerdict(output, reports, tenantId);
 }
 
 function showDifferences(output: Output, differences: readonly Difference[], hasKeys: boolean): void {
@@ -352,7 +352,7 @@ function resultOf({ outcome, differences }: CollectionReport): string {
 }
 
 /** The result in one sentence, then what is no fault, and what to do. */
-function showVerdict(output: Output, reports: readonly CollectionReport[], scope: string): void {
+function showVerdict(output: Output, reports: readonly CollectionReport[], tenantId: string): void {
   const offered = reports.filter(({ outcome }) => outcome !== 'not-offered');
   const equal = offered.filter((each) => resultOf(each) === 'equal').length;
   output.line(`${equal} of ${countOf(offered.length, 'collection is', 'collections are')} equal.`);
@@ -368,10 +368,10 @@ function showVerdict(output: Output, reports: readonly CollectionReport[], scope
   if (settles.length > 0) output.line(`Not equal yet, which is no fault: ${settles.join('; ')}.`);
   if (count('on-hold') > 0)
     output.line(
-      `On hold: a person must decide about ${countOf(count('on-hold'), 'key')}.\n→ Decide after the next full sync: rollcall deletes list ${scope}`,
+      `On hold: a person must decide about ${countOf(count('on-hold'), 'key')}.\n→ Decide after the next full sync: rollcall deletes list --tenant ${tenantId}`,
     );
   if (count('wrong') > 0)
     output.line(
-      `Wrong: ${countOf(count('wrong'), 'key')}.\n→ To publish them as the hub has them: rollcall verify --repair ${scope}`,
+      `Wrong: ${countOf(count('wrong'), 'key')}.\n→ To publish them as the hub has them: rollcall verify --repair --tenant ${tenantId}`,
     );
 }

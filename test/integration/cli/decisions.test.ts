@@ -87,7 +87,7 @@ it('when all lists of the hub are empty, pull, status and /status.json ask a per
     expect([name, kinds.get(name)?.map(({ kind }) => kind)]).toEqual([name, ['hold', 'healed']]);
   const courses = tenant.hub.district.ids('courses').length;
   expect((await say('deletes history')).stdout).toMatch(
-    new RegExp(`courses +healed +${courses} missing rows came back +Rollcall`),
+    /courses +healed +the rows that were still missing came back +Rollcall/,
   );
 });
 

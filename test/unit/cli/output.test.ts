@@ -122,7 +122,6 @@ it.each<[what: string, said: string, outcomes: Partial<PullOutcome>[]]>([
   noteOutcomes(
     printed.output,
     outcomes.map((each) => ({ ...fine, ...each }) as PullOutcome),
-    false,
   );
   expect(printed.said.stderr).toBe(said);
 });
