@@ -47,7 +47,8 @@ Keys are printed only with --ids or --json, since they may be those of persons.
 --repair first says how many keys are wrong. Then it rebuilds the index of their collections, and runs a full sync of these
 collections. For each wrong key, the full sync publishes the row that the hub has. It also publishes what has changed at the
 hub. --repair then says how many records it has published, and verifies again. It never publishes a step of an absence
-twice, so a gap stays. Too many removals at once still need a decision.
+twice, so a gap stays. A key of the topic absences that no absence has stays, too: "rollcall topics recreate absences" removes it.
+Too many removals at once still need a decision.
 
 Exit codes: 0 equal or pending; 1 something is wrong, or could not be compared; 3 the only differences
 are removals that need a decision.

@@ -1,9 +1,5 @@
 import { z } from 'zod';
 import { COLLECTIONS } from '../model/collections.ts';
-import { absenceRemoval } from '../absences/render-absences.ts';
-import { isShown } from '../core/absences/absence-entry.ts';
-import { decodeEntry } from '../core/absences/entry-codec.ts';
-import { lookUpAll } from '../table/look-up-all.ts';
 import { onceEach, randomSeed } from '../core/seen-keys.ts';
 import { mirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
 import { PULL } from './pull.ts';
@@ -32,7 +28,8 @@ const parameters = z.strictObject({
 
 /**
  * `rollcall verify --repair`: rebuilds the index from the topics without corrupt records, and runs a full sync, which
- * publishes what is missing, and removes what is left over, subject to the guard. Equal records are not published.
+ * publishes what is missing, and removes what is left over, subject to the guard. Equal records are not published. A key of
+ * `absences` that no absence has stays: another program has written it.
  */
 export const REPAIR = ownerRequest({
   kind: 'repair',
@@ -41,43 +38,22 @@ export const REPAIR = ownerRequest({
     const names = collections.map(({ name }) => name);
     // This check comes before anything is rebuilt.
     for (const name of names) mirrored(work.writers, name);
-    for (const { name, absences, ...corrupt } of collections) {
+    for (const { name, rows, rejects } of collections) {
       await work.report(`rebuilding the index of ${name}`);
-      await rebuildIndex(work, name, corrupt);
-      if (absences.length > 0) await hideUnknown(work, absences);
+      await rebuildIndex(work, name, { rows, rejects });
     }
     await work.report(`a full sync of ${names.join(', ')}`);
     const again = new Set(collections.flatMap(({ absences }) => absences));
     const republication = { absences: onceEach(again, randomSeed()) };
     const sync: OwnerWork['sync'] = (name, mode, options) =>
-      work.sync(name, mode, again.size === 0 || name !== SOURCE ? options : { ...options, republication });
+      work.sync(
+        name,
+        mode,
+        again.size === 0 || name !== 'absence-versions' ? options : { ...options, republication },
+      );
     return PULL.handle(
       { collections: names, full: true, acceptNew: false, confirm: false },
       { ...work, sync },
     );
   },
 });
-
-const SOURCE = 'absence-versions';
-const HIDDEN_AT_ONCE = 5_000;
-
-/** Nulls keys of `absences` that no current absence has: another program wrote them. */
-async function hideUnknown({ tenant, writers }: OwnerWork, keys: readonly string[]): Promise<void> {
-  const index = tenant.state.collection(SOURCE);
-  await writers.get(SOURCE)?.reissue(async (publish) => {
-    const at = (await index.position())?.transactionId ?? '';
-    const known = await lookUpAll((...of) => index.lookup(...of, at), 'absences', keys);
-    const unknown = keys.filter((key) => {
-      const entry = known.get(key);
-      return entry === undefined || !isShown(decodeEntry(key, entry));
-    });
-    for (let from = 0; from < unknown.length; from += HIDDEN_AT_ONCE) {
-      const some = unknown.slice(from, from + HIDDEN_AT_ONCE);
-      await publish(
-        some.map(
-          (absenceId) => (id) => absenceRemoval('absences', { tenantId: tenant.tenantId, absenceId, id }),
-        ),
-      );
-    }
-  });
-}
