@@ -85,7 +85,6 @@ it('when all lists of the hub are empty, pull, status and /status.json ask a per
   const kinds = Map.groupBy(await decided(), ({ collection }) => collection);
   for (const name of COLLECTIONS)
     expect([name, kinds.get(name)?.map(({ kind }) => kind)]).toEqual([name, ['hold', 'healed']]);
-  const courses = tenant.hub.district.ids('courses').length;
   expect((await say('deletes history')).stdout).toMatch(
     /courses +healed +the rows that were still missing came back +Rollcall/,
   );
