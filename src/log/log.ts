@@ -1,4 +1,3 @@
-import type { RollIntervals } from '../core/segment-rolls.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { DecisionRecord, Offsets, Progress } from '../model/progress.ts';
 
@@ -76,6 +75,9 @@ export interface LogReading {
   readonly onBatch: (records: readonly LoggedRecord[]) => Promise<void> | void;
   readonly signal: AbortSignal;
 }
+
+/** The age of a topic's segments, ms, above which an append closes them: the smaller of `segment.ms` and `max.compaction.lag.ms`. */
+export type RollIntervals = ReadonlyMap<TopicSuffix, number>;
 
 /**
  * One tenant's topics, owned by this process (design, "Kafka is the truth").

@@ -1,11 +1,10 @@
 import { MAPPING_HEADER } from '../core/cloud-events.ts';
-import type { RollIntervals } from '../core/segment-rolls.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
 import type { FetchedRecord } from './wire/fetched-batch.ts';
 import type { KafkaConnections } from './wire/kafka-connections.ts';
 import { readStretches, type ReadOptions } from './kafka-reader.ts';
-import type { LoggedRecord, LogReading, TopicRange } from './log.ts';
+import type { LoggedRecord, LogReading, RollIntervals, TopicRange } from './log.ts';
 import { describeSettings } from './topic-settings.ts';
 import { LoggedTenant } from './progress-reader.ts';
 import type { Registry } from './registry/registry.ts';

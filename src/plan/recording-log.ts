@@ -1,9 +1,9 @@
-import type { RollIntervals } from '../core/segment-rolls.ts';
 import type {
   Committed,
   LoggedRecord,
   OutgoingRecord,
   Ownership,
+  RollIntervals,
   TenantLog,
   TopicRange,
   Transaction,

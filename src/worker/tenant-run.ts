@@ -1,6 +1,6 @@
 import { jitteredPauseMs, type Backoff } from '../backoff.ts';
-import { SegmentRolls } from '../core/segment-rolls.ts';
 import { hasCode, RollcallError } from '../errors.ts';
+import type { TopicSuffix } from '../model/collections.ts';
 import { APPROVE } from '../owner/deletes.ts';
 import { mirrored, otherVersion, type OwnerRequestKind, type OwnerWork } from '../owner/owner-request.ts';
 import { PULL } from '../owner/pull.ts';
@@ -33,8 +33,7 @@ interface RunOptions {
 export class TenantRun<T extends Tenant = Tenant> {
   readonly tenant: T;
   readonly #options: RunOptions;
-  // Kept for all sessions, so that frequent new sessions do not append end markers each time.
-  readonly #rolls = new SegmentRolls();
+  readonly #markedAtMs = new Map<TopicSuffix, number>();
   /** Null while the process does not own the tenant. */
   session: TenantSession | null = null;
   /** Null while the process has not owned the tenant yet. */
@@ -123,7 +122,7 @@ export class TenantRun<T extends Tenant = Tenant> {
     const loops = [
       ...[...session.runners.values()].map(async (runner) => runner.loop(both)),
       watchTopics(tenant, session.writers, both),
-      rollSegments(tenant, { rolls: this.#rolls, writers: session.writers, signal: both }),
+      rollSegments(tenant, { markedAtMs: this.#markedAtMs, writers: session.writers, signal: both }),
       this.#serve((request, report) => this.#handle(session, request, { report, signal: both }), both),
     ];
     try {

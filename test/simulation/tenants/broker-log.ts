@@ -1,5 +1,4 @@
 import { MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
-import type { RollIntervals } from '../../../src/core/segment-rolls.ts';
 import { RollcallError } from '../../../src/errors.ts';
 import { frame } from '../../unit/log/support/frame.ts';
 import { kafkaError, commitError, RecordsLost } from '../../../src/log/kafka-errors.ts';
@@ -9,6 +8,7 @@ import type {
   LogReading,
   OutgoingRecord,
   Ownership,
+  RollIntervals,
   TenantLog,
   TopicRange,
   Transaction,
