@@ -37,11 +37,6 @@ export class BrokerConnection {
     return this.#broker?.isConnected() ?? false;
   }
 
-  /** Whether no request waits or is unanswered. */
-  get isIdle(): boolean {
-    return !this.#isSending;
-  }
-
   /** Sends a request once at most. Rejects with a {@link RequestFailure}, or with why the login or an encoding failed. */
   ask<Answer>(requestFor: RequestFor): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();

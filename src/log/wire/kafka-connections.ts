@@ -69,7 +69,6 @@ export class KafkaConnections implements Disposable {
   /** Asks one broker after another until one answers. */
   askAny<Answer>(requestFor: RequestFor, purpose: Purpose = 'rest'): Promise<Answer> {
     return this.#untilAnswered(async () => {
-      this.#closeFirstContacts();
       let failure: unknown;
       for (const address of this.#addressesByTurn(purpose)) {
         try {
@@ -177,21 +176,6 @@ export class KafkaConnections implements Disposable {
 
   #note({ nodeId, host, port }: NodeAddress): void {
     this.#addresses.set(nodeId, `${host}:${port}`);
-  }
-
-  /**
-   * Closes idle connections to addresses that no broker advertises. The configuration may name a broker by another
-   * address than the broker itself advertises. Then there would be one more connection to it.
-   */
-  #closeFirstContacts(): void {
-    const known = new Set(this.#addresses.values());
-    if (known.size === 0) return;
-    for (const [name, each] of this.#connections) {
-      const [, address = ''] = name.split(' ');
-      if (known.has(address) || !each.isOpen || !each.isIdle) continue;
-      each.breakOff(new RequestFailure('unsent'));
-      this.#connections.delete(name);
-    }
   }
 
   #connection(address: string, purpose: Purpose): BrokerConnection {

@@ -121,17 +121,6 @@ it('a process has one connection for each purpose and broker, whatever the numbe
   expect(broker.open()).toBe(3);
 });
 
-it('a broker that is configured under another name than it advertises gets no extra connection', async () => {
-  const broker = await startBroker(({ answer }) => answer(OK));
-  const kafka = connectionsTo(broker.address.replace('127.0.0.1', 'localhost'));
-  await kafka.partitionsOf(['t0.progress']);
-  await kafka.partitionsOf(['t1.progress']);
-  await vi.waitFor(() => expect(broker.open()).toBe(1));
-  await kafka.ask(1, commitOf('t0'), 'batches');
-  expect(broker.connections).toHaveLength(3);
-  expect(broker.open()).toBe(2);
-});
-
 it('each configured and each advertised address is tried, and says why it does not answer', async () => {
   const broker = await startBroker(({ answer }) => answer(OK));
   const other = broker.address.replace('127.0.0.1', 'localhost');
