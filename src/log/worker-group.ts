@@ -10,8 +10,8 @@ import { jsonObject } from './progress-codec.ts';
 /** What a worker is to mirror from now on. */
 export interface Assignment {
   readonly tenants: readonly string[];
-  /** The tenants among them that another living worker held until now: it may still be ending its last transaction. */
-  readonly moved: readonly string[];
+  /** Whether another worker may have held some of them until now, and may still be ending its last transaction. */
+  readonly isHandedOver: boolean;
 }
 
 export interface WorkerGroupOptions {
@@ -211,10 +211,7 @@ export class WorkerGroup {
       memberId: joined.memberId,
       groupAssignment: joined.leaderId === joined.memberId ? this.#shares(joined) : [],
     });
-    await this.#heartbeat({
-      tenants: listOf(memberAssignment, 'tenants'),
-      moved: listOf(memberAssignment, 'moved'),
-    });
+    await this.#heartbeat(listOf(memberAssignment, 'tenants'));
   }
 
   /** The group knows this member. It may wait one session for a dead member, and only then begins the session of this member. */
@@ -222,8 +219,8 @@ export class WorkerGroup {
     this.#leaseUntilMs = Math.max(this.#leaseUntilMs, this.#askedAtMs + 2 * this.#options.sessionMs);
   }
 
-  /** Renews the lease, and takes up the assignment: a new one, or the last one if the lease was over. */
-  async #heartbeat(assignment: Assignment | null): Promise<void> {
+  /** Renews the lease, and takes up the tenants that were assigned: now, or, if the lease was over, before. */
+  async #heartbeat(assigned: readonly string[] | null): Promise<void> {
     const { sessionMs, now, onAssigned } = this.#options;
     do {
       this.#askedAtMs = now();
@@ -231,16 +228,16 @@ export class WorkerGroup {
       this.#leaseUntilMs = this.#askedAtMs + sessionMs - LEASE_MARGIN_MS;
       // An answer that comes so late is too old to rely on, because the watch of the lease looks only once a heartbeat.
     } while (this.#leaseUntilMs <= now() + this.#heartbeatMs);
-    const isNews = assignment !== null || !this.#isHolding || this.#refusal !== null;
+    const isNews = assigned !== null || !this.#isHolding || this.#refusal !== null;
     this.#refusal = null;
     if (this.#ending.signal.aborted || !isNews) return;
     // Without a new assignment, the generation is still that from before the lease ended, so no other worker has been
     // given the tenants since.
     const known = new Set(this.#options.tenants());
     // The configuration may have changed since the group learned what this process knows.
-    this.#tenants = (assignment?.tenants ?? this.#tenants).filter((tenant) => known.has(tenant));
+    this.#tenants = (assigned ?? this.#tenants).filter((tenant) => known.has(tenant));
     this.#isHolding = true;
-    onAssigned({ tenants: this.#tenants, moved: assignment?.moved ?? [] });
+    onAssigned({ tenants: this.#tenants, isHandedOver: assigned !== null && !this.#isAlone });
   }
 
   /** The leader's part: what each member is to mirror. */
@@ -251,12 +248,10 @@ export class WorkerGroup {
       knows: listOf(memberMetadata, 'knows'),
       revision: String(fieldsOf(memberMetadata)['revision']),
     }));
-    return [...assign(claims)].map(([memberId, tenants]) => {
-      const others = new Set(claims.flatMap(({ id, holds }) => (id === memberId ? [] : holds)));
-      const own = new Set(claims.find(({ id }) => id === memberId)?.holds);
-      const moved = tenants.filter((tenant) => others.has(tenant) && !own.has(tenant));
-      return { memberId, memberAssignment: encoded({ tenants, moved }) };
-    });
+    return [...assign(claims)].map(([memberId, tenants]) => ({
+      memberId,
+      memberAssignment: encoded({ tenants }),
+    }));
   }
 
   async #watchLease(): Promise<void> {

@@ -33,7 +33,7 @@ const RETRY_FAILED_MS = 300_000;
 const FOLLOWED_WITHIN_MS = 5_000;
 /** The pauses after another process has taken over a tenant that is assigned to this process: a command may have needed it. */
 const SUPERSEDED: Backoff = { firstMs: 5_000, longestMs: RETRY_FAILED_MS };
-/** By then, another worker that had the tenant until now has usually ended its last transaction, and is not fenced in the middle of it. */
+/** By then, another worker that had a tenant until now has usually ended its last transaction, and is not fenced in the middle of it. */
 const AFTER_ANOTHER_MS = 750;
 
 type GroupEvents = Pick<WorkerGroupOptions, 'onAssigned' | 'onLost' | 'onTrouble'>;
@@ -78,7 +78,7 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
   /** All tenants that have ever been assigned to this process. An empty place takes some bytes. */
   const places = new Map<string, Place>();
   const group = (options.join ?? joinGroup(assembly))({
-    onAssigned: ({ tenants, moved }) => {
+    onAssigned: ({ tenants, isHandedOver }) => {
       // A process that is ending takes nothing on.
       if (signal.aborted) return;
       options.onAssigned?.(tenants);
@@ -86,7 +86,7 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
       for (const id of tenants) {
         const place = places.get(id) ?? new Place(id, shared);
         places.set(id, place);
-        place.begin(moved.includes(id) ? AFTER_ANOTHER_MS : 0);
+        place.begin(isHandedOver ? AFTER_ANOTHER_MS : 0);
       }
     },
     onLost: (why) => {

@@ -47,7 +47,7 @@ function worker(sessionMs = SESSION_MS) {
       members: [],
     })),
     syncGroup: vi.fn<(request: SyncRequest) => Promise<object>>(async () => ({
-      memberAssignment: Buffer.from(JSON.stringify({ tenants: ['t0', 't1', 'unknown'], moved: ['t1'] })),
+      memberAssignment: Buffer.from(JSON.stringify({ tenants: ['t0', 't1', 'unknown'] })),
     })),
     heartbeat: vi.fn<() => Promise<void>>(async () => undefined),
     leaveGroup: vi.fn<() => Promise<void>>(async () => undefined),
@@ -71,7 +71,8 @@ function worker(sessionMs = SESSION_MS) {
     tenants: () => [...configured],
     sessionMs,
     revision: 'one',
-    onAssigned: ({ tenants, moved }) => events.push(`${tenants.join()}, moved ${moved.join()}`),
+    onAssigned: ({ tenants, isHandedOver }) =>
+      events.push(`${isHandedOver ? 'handed over' : 'own'}: ${tenants.join()}`),
     onLost: ({ code }) => events.push(`lost: ${code}`),
     onTrouble: ({ code }, keepsTenants) => events.push(`${keepsTenants ? 'kept' : 'trouble'}: ${code}`),
     now: () => performance.now(),
@@ -108,8 +109,9 @@ async function joinedWorker() {
   return made;
 }
 
-const JOINED = 't0,t1, moved t1';
-const RESUMED = 't0,t1, moved ';
+const JOINED = 'handed over: t0,t1';
+/** No other worker may have had them. */
+const OWN = 'own: t0,t1';
 const LOST = 'lost: KAFKA_UNREACHABLE';
 
 it('a worker joins its group under the id that the coordinator has given it', async () => {
@@ -140,7 +142,7 @@ it('the lease of a worker ends once in an outage, and resumes by a heartbeat, wi
   expect(events.filter((each) => each === LOST)).toHaveLength(1);
   coordinator.heartbeat.mockResolvedValue();
   await vi.advanceTimersByTimeAsync(2_500);
-  expect(events.at(-1)).toBe(RESUMED);
+  expect(events.at(-1)).toBe(OWN);
   expect(coordinator.joinGroup).toHaveBeenCalledOnce();
   expect(coordinatorOf.mock.calls.length).toBeGreaterThan(2);
 });
@@ -166,7 +168,7 @@ it('the lease of a worker is not renewed by an answer that takes as long as the 
   expect(events).toEqual([JOINED, LOST]);
   coordinator.heartbeat.mockResolvedValue();
   await vi.advanceTimersByTimeAsync(9_000);
-  expect(events).toEqual([JOINED, LOST, RESUMED]);
+  expect(events).toEqual([JOINED, LOST, OWN]);
 });
 
 it('a lease that a rebalance has prolonged lasts as long as usual once the rebalance is over', async () => {
@@ -194,7 +196,7 @@ it('the lease of a worker that was alone ends if it cannot join again when anoth
   coordinator.heartbeat.mockResolvedValueOnce().mockRejectedValueOnce(refused('REBALANCE_IN_PROGRESS'));
   coordinator.joinGroup.mockRejectedValue(refused('GROUP_COORDINATOR_NOT_AVAILABLE'));
   await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS);
-  expect(events).toEqual([JOINED, LOST]);
+  expect(events).toEqual([OWN, LOST]);
 });
 
 it('a worker that the coordinator no longer knows stops its tenants, and joins as a new member', async () => {
@@ -236,11 +238,11 @@ it('a worker that is alone keeps its tenants without the right to its group, and
   coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
   coordinator.heartbeat.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
   await vi.advanceTimersByTimeAsync(3 * SESSION_MS);
-  expect([...new Set(events)]).toEqual([JOINED, 'kept: KAFKA_REFUSED']);
+  expect([...new Set(events)]).toEqual([OWN, 'kept: KAFKA_REFUSED']);
   coordinatorOf.mockImplementation(found ?? never);
   coordinator.heartbeat.mockResolvedValue();
   await vi.advanceTimersByTimeAsync(SESSION_MS);
-  expect(events.slice(events.lastIndexOf('kept: KAFKA_REFUSED') + 1)).toEqual([RESUMED]);
+  expect(events.slice(events.lastIndexOf('kept: KAFKA_REFUSED') + 1)).toEqual([OWN]);
 });
 
 it('a worker that ends during its first join leaves under the id that the join brings', async () => {
@@ -283,7 +285,7 @@ it('a worker whose configuration has changed joins again at once, and keeps its 
   joining.resolve(AGAIN);
   await vi.advanceTimersByTimeAsync(SESSION_MS);
   // What it does not know any more it does not begin, no matter who assigned it.
-  expect(events).toEqual([JOINED, 't1, moved t1']);
+  expect(events).toEqual([JOINED, 'handed over: t1']);
   expect(coordinator.joinGroup).toHaveBeenCalledTimes(2);
 });
 
@@ -292,7 +294,7 @@ it('a worker joins once more if its configuration has changed while it joined', 
   coordinator.syncGroup.mockImplementationOnce(async () => {
     configured.push('t3');
     group.rejoin();
-    return { memberAssignment: Buffer.from(JSON.stringify({ tenants: ['t0'], moved: [] })) };
+    return { memberAssignment: Buffer.from(JSON.stringify({ tenants: ['t0'] })) };
   });
   await vi.advanceTimersByTimeAsync(2_000);
   expect(metadata().map(({ knows }) => knows.length)).toEqual([3, 4]);
@@ -303,11 +305,11 @@ it('the record of a group has room for a thousand tenants and ten workers', asyn
   configured.splice(0, 3, ...Array.from({ length: 1_000 }, (_, index) => `${index}`.padStart(40, 'x')));
   await vi.advanceTimersByTimeAsync(0);
   const namesBytes = Buffer.byteLength(JSON.stringify(metadata()[0]?.knows));
-  // What each knows; and, of all together, what they hold, what is assigned to them and what of it moves.
-  expect((10 + 3) * namesBytes).toBeLessThan(1_000_000);
+  // What each knows; and, of all together, what they hold and what is assigned to them.
+  expect((10 + 2) * namesBytes).toBeLessThan(1_000_000);
 });
 
-it('the leader of a group shares out all tenants that a worker knows, and names those that move', async () => {
+it('the leader of a group shares out all tenants that a worker knows', async () => {
   const { coordinator, leads } = worker();
   leads(member('me'), member('other', ['t0', 't1', 'theirs', 'gone'], ['t0', 't1', 'theirs']));
   await vi.advanceTimersByTimeAsync(0);
@@ -315,7 +317,7 @@ it('the leader of a group shares out all tenants that a worker knows, and names 
     ({ memberId, memberAssignment }) => [memberId, JSON.parse(String(memberAssignment)) as object],
   );
   expect(Object.fromEntries(given ?? [])).toEqual({
-    other: { tenants: ['t0', 'theirs'], moved: [] },
-    me: { tenants: ['t1', 't2'], moved: ['t1'] },
+    other: { tenants: ['t0', 'theirs'] },
+    me: { tenants: ['t1', 't2'] },
   });
 });
