@@ -220,12 +220,11 @@ async function decoded(registry: Registry, record: { topic: string; framed: Buff
   return (await registry.decodeOrNull(record.framed)) ?? undefined;
 }
 
-/** Header values as text; the last one if a name occurs several times. */
+/** Header values as text. */
 function headersOf({ headers }: FetchedRecord): Record<string, string> {
-  const texts = Object.entries(headers).flatMap(([name, value]) => {
-    const last = Array.isArray(value) ? value.at(-1) : value;
-    return last === undefined ? [] : [[name, last.toString('utf8')] as const];
-  });
+  const texts = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value.toString('utf8')] as const],
+  );
   return Object.fromEntries(texts);
 }
 

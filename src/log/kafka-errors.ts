@@ -9,14 +9,9 @@ import { causesOf, innermost, type KafkaFailure } from './kafka-failure.ts';
  * error of a decoder, may quote their input (invariant 9).
  */
 function reasonOf(failure: KafkaFailure): string {
-  if (NOT_RESOLVED.has(failure.code))
-    return `the host name of a broker cannot be resolved (${failure.message})`;
   if (isOfLibrary(failure) && !isLogin(failure)) return failure.message;
   return systemCode(failure) ?? failure.type ?? `an unexpected error (${failure.name})`;
 }
-
-/** The system's codes for a host name that cannot be resolved. */
-const NOT_RESOLVED = new Set<unknown>(['ENOTFOUND', 'EAI_AGAIN']);
 
 /** Whether its text is that of kafkajs, or of a `RequestFailure`. */
 function isOfLibrary({ name }: KafkaFailure): boolean {

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { abortable } from '../abortable.ts';
 import { RollcallError } from '../errors.ts';
-import { topicsBegunWith, type TopicSuffix } from '../model/collections.ts';
 import { partitionName, partsOfTopic } from '../model/topic-names.ts';
 import {
   committedRecords,
@@ -213,8 +212,7 @@ function beginningAgain(topic: string): string {
   const parts = partsOfTopic(topic);
   if (parts === null || parts.suffix === 'progress')
     return `delete the topic with "kafka-topics.sh … --delete --topic ${topic}"`;
-  const [first] = topicsBegunWith(parts.suffix as TopicSuffix);
-  return `run "rollcall topics recreate ${first} --tenant ${parts.tenantId} --yes"`;
+  return `run "rollcall topics recreate ${parts.suffix} --tenant ${parts.tenantId} --yes"`;
 }
 
 function stalled([first]: readonly Stretch[]): RollcallError {

@@ -46,7 +46,7 @@ export interface Ownership {
   readonly transactionIds: ReadonlyMap<CollectionName, ReadonlySet<string>>;
 }
 
-type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+type RecordHeaders = Readonly<Record<string, Buffer | string | undefined>>;
 
 export interface LoggedRecord {
   readonly topic: TopicSuffix;

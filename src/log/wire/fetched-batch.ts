@@ -1,6 +1,5 @@
 import { promisify } from 'node:util';
 import { gunzip, zstdDecompress } from 'node:zlib';
-import type { IHeaders } from 'kafkajs';
 import lz4 from 'lz4js';
 import snappy from 'snappyjs';
 import { AT, TRANSACTIONAL } from './record-batch.ts';
@@ -91,23 +90,13 @@ export class FetchedRecord {
     this.#headersAt = cursor.at;
   }
 
-  /** All headers; if a name occurs more than once, its values are an array, as in kafkajs. */
-  get headers(): IHeaders {
-    const headers: Record<string, Buffer | Buffer[] | undefined> = {};
+  /** All headers. Of headers with the same name, which Rollcall does not write, only the last. */
+  get headers(): Readonly<Record<string, Buffer | undefined>> {
+    const headers: [name: string, value: Buffer | undefined][] = [];
     const cursor = { bytes: this.#bytes, at: this.#headersAt };
-    for (let left = readVarint(cursor); left > 0; left -= 1) {
-      const name = String(readBytes(cursor));
-      const value = readBytes(cursor);
-      const before = Object.hasOwn(headers, name) ? headers[name] : undefined;
-      const all = before === undefined ? value : [before, value].flat();
-      Object.defineProperty(headers, name, {
-        value: all,
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
-    }
-    return headers;
+    for (let left = readVarint(cursor); left > 0; left -= 1)
+      headers.push([String(readBytes(cursor)), readBytes(cursor) ?? undefined]);
+    return Object.fromEntries(headers);
   }
 
   /** Returns the value of a header whose name is ASCII, without decoding the others. */

@@ -41,7 +41,7 @@ it('a header of another program that is not a JSON object counts as absent', asy
     const tenant = new LoggedTenant({
       decodeOrNull: async () => ({ collection: '@owner', owner: 'x', ownedSince: 1 }),
     });
-    const headers = { ce_partitions: header };
+    const headers = { ce_partitions: Buffer.from(header) };
     const key = Buffer.from('@owner');
     const message = { key, value: Buffer.alloc(9), headers, offset: '0', timestamp: '0' };
     await tenant.add(message);

@@ -26,7 +26,6 @@ async function read(topic: string, to: number): Promise<string[]> {
 
 it.each([
   ['users', 'rollcall topics recreate users --tenant north --yes'],
-  ['absences', 'rollcall topics recreate absence-versions --tenant north --yes'],
   ['progress', 'kafka-topics.sh … --delete --topic rollcall.north.progress'],
 ])('a batch of %s that cannot be read is named, and so is the command "%s"', async (suffix, command) => {
   const topic = `rollcall.north.${suffix}`;
