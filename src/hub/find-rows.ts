@@ -1,3 +1,4 @@
+import { bulkhead } from 'cockatiel';
 import { HubError, refusesParameters } from './hub-error.ts';
 import type { FoundRow, Hub } from './hub.ts';
 import { listIn, readableId } from './page.ts';
@@ -16,28 +17,18 @@ type FindOptions = Parameters<Hub['findRows']>[0];
 /** A hub that ignores the filter then sends little. The row is taken only if it is among these rows. */
 const LIMIT = 10;
 
-/** See {@link Hub.findRows}. The first failure aborts the other requests; none runs any more when this returns or throws. */
+/** See {@link Hub.findRows}. The first failure aborts the other requests. */
 export async function findRows(context: FindContext, find: FindOptions): Promise<readonly FoundRow[]> {
   const failed = new AbortController();
   const signal = AbortSignal.any([find.signal, failed.signal]);
-  const remaining = [...new Set(find.ids)].filter(fitsInAddress);
-  const rows: FoundRow[] = [];
-  const failures: unknown[] = [];
-  const worker = async (): Promise<void> => {
-    for (let id = remaining.pop(); id !== undefined && !signal.aborted; id = remaining.pop()) {
-      try {
-        const row = await ask(context, { ...find, signal }, id);
-        if (row !== null) rows.push(row);
-      } catch (error) {
-        failures.push(error);
-        failed.abort();
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: context.concurrency }, worker));
-  if (failures.length > 0) throw failures[0];
-  find.signal.throwIfAborted();
-  return rows;
+  const ids = [...new Set(find.ids)].filter(fitsInAddress);
+  const few = bulkhead(context.concurrency, Infinity);
+  try {
+    const rows = ids.map((id) => few.execute(() => ask(context, { ...find, signal }, id)));
+    return (await Promise.all(rows)).filter((row) => row !== null);
+  } finally {
+    failed.abort();
+  }
 }
 
 /** Asks for one row (spec 4.2). A hub that refuses the question, or ignores the filter, has not shown it. */
