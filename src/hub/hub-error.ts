@@ -92,13 +92,6 @@ export function asksForSmallerPages(error: HubError): 'timeout' | 'too-large' | 
   return isTimeoutStatus ? 'timeout' : null;
 }
 
-export function endlessPaging(where: string, pages: number): HubError {
-  const what = `Cannot page through ${where}: the list has not ended after ${pages} pages`;
-  const remedy =
-    "Check the hub's links to the next page. If the collection really is that large, raise hub.pageSize.";
-  return new HubError('HUB_PAGING_BROKEN', what, { remedy });
-}
-
 /** `cure`: what helps. */
 export function brokenPaging(
   where: string,

@@ -77,12 +77,16 @@ export function beginIn(paging: FoundPaging, rowsBefore: number): ScanState {
   return { ...paging, rowsBefore, ...nothingYet, cursor: null, offset: 0, linkedCursors: [], emptyPages: 0 };
 }
 
+/** More pages than any collection has. */
+const MOST_PAGES = 1_000_000;
+
 /**
  * Decides what follows a page (spec 4.3). Pure. It never orders ids to choose a page, because the hub's collation is
  * unknown. A link says only whether there is more. Only after a page without rows does it also say where to go on.
  */
 export function decidePage(state: ScanState, page: PageFacts): PageDecision {
   const { mode } = state;
+  if (state.pages >= MOST_PAGES) return { deliver: true, step: fails('the list does not end') };
   if (!page.hasList) return { deliver: true, step: { kind: 'end', reason: 'missing-list' } };
   if (page.rowCount === 0) return { deliver: true, step: afterEmptyPage(state, page) };
   if (repeatsItself(state, page)) {
@@ -221,8 +225,6 @@ export class PagingFindings {
   sortRefused = false;
   /** Rows to ask for; fewer than configured after time-outs, or where the hub clamps the limit. */
   limit: number;
-  /** Whether it was reported that the hub clamps the limit: this is reported once, not once per page. */
-  isClampReported = false;
 
   constructor(pageSize: number) {
     this.limit = pageSize;

@@ -3,7 +3,7 @@ import type { HubEvent, PagingMode } from '../core/hub-events.ts';
 import { PageCuts } from '../core/pages/page-cuts.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
-import { asksForSmallerPages, brokenPaging, endlessPaging, HubError, noSmallerPage } from './hub-error.ts';
+import { asksForSmallerPages, brokenPaging, HubError, noSmallerPage } from './hub-error.ts';
 import { LargeTurn } from './large-turn.ts';
 import { readPage, type FetchedPage } from './page.ts';
 import {
@@ -19,9 +19,6 @@ import { Prefetch, type ByteBudget } from './prefetch-known-pages.ts';
 import { collectionPlace, pageUrl } from './request-url.ts';
 import type { Requests } from './requests.ts';
 import type { Semaphore } from '../semaphore.ts';
-
-/** More pages than any collection has: it ends the scan of an endless listing. */
-const MAX_PAGES_PER_SCAN = 1_000_000;
 
 /** undici writes a request one turn of the event loop after the previous answer, and needs one more to check the connection. */
 export const TURNS_UNTIL_SENT = 2;
@@ -63,7 +60,6 @@ class Scanner {
   #atMost = Infinity;
   /** Limit of a page that is to end where a remembered page begins; null: the usual limit. */
   #cut: number | null = null;
-  #pages = 0;
   #rows = 0;
   #totalAtStart: number | null = null;
   #totalAtEnd: number | null = null;
@@ -132,8 +128,6 @@ class Scanner {
     const prefetch = mode === 'keyset' ? this.#prefetch : null;
     const pages = prefetch === null ? undefined : read.pages;
     const isInTurn = prefetch === null || this.#cutPage(prefetch);
-    this.#pages += 1;
-    if (this.#pages > MAX_PAGES_PER_SCAN) throw endlessPaging(where, MAX_PAGES_PER_SCAN);
     let limit = this.#limit;
     const url = (): URL => {
       limit = this.#limit;
@@ -212,8 +206,10 @@ class Scanner {
     }
     const mayHelp = because !== null && limit >= this.#findings.limit;
     const halved = mayHelp ? this.#findings.halve(limit) : null;
-    if (halved !== null)
-      this.#differs(`pages of ${halved.from} rows are too large or too slow: Rollcall asks for ${halved.to}`);
+    if (halved !== null) {
+      const how = `pages of ${halved.from} rows are too large or too slow: Rollcall asks for ${halved.to}`;
+      this.#context.onEvent({ type: 'hub-differs', target: this.#read.collection.name, how });
+    }
     return because === 'too-large';
   }
 
@@ -279,18 +275,10 @@ class Scanner {
     return { reason, paging: this.#state.mode, rows: this.#state.rows, totalAtStart, totalAtEnd };
   }
 
-  /** If a page has fewer rows than the limit, and was not the last page, the hub clamps the limit. */
+  /** If two pages in a row have the same number of rows, below the limit, the hub clamps the limit. */
   #noticeClamp({ rowCount, limit }: PageFacts): void {
-    const { before } = this.#state;
-    if (before === null || rowCount === 0 || before.rowCount >= before.limit) return;
-    if (rowCount === before.rowCount && rowCount < limit) this.#findings.limit = rowCount;
-    if (this.#findings.isClampReported) return;
-    this.#findings.isClampReported = true;
-    this.#differs(`it gives ${before.rowCount} rows for a limit of ${before.limit}`);
-  }
-
-  #differs(how: string): void {
-    this.#context.onEvent({ type: 'hub-differs', target: this.#read.collection.name, how });
+    if (rowCount > 0 && rowCount < limit && rowCount === this.#state.before?.rowCount)
+      this.#findings.limit = rowCount;
   }
 }
 

@@ -11,11 +11,7 @@ export interface TokenGrant {
   readonly lifetimeMs: number;
 }
 
-/** Far above the size of any token answer; a longer one is not parsed. */
-const MAX_BYTES = 1024 * 1024;
-
 function fieldsOf(body: Buffer): Record<string, unknown> | null {
-  if (body.length > MAX_BYTES) return null;
   try {
     const parsed = parseLossless(body.toString('utf8'));
     return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
