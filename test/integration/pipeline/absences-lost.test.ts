@@ -55,6 +55,13 @@ async function expectSound(): Promise<void> {
 
 const register = (): string => registerAbsence(mirror.hub);
 
+async function publishOnlyVersions(): Promise<void> {
+  const { hub, topicPrefix } = mirror;
+  await using versions = await openMirror({ collections: ['absence-versions'], hub, topicPrefix });
+  register();
+  await versions.full();
+}
+
 const changesSince = async (ends: Awaited<ReturnType<Mirror['ends']>>) =>
   (await mirror.since(ends)).filter(({ topic }) => topic === mirror.topic('absence-changes'));
 
@@ -91,38 +98,16 @@ it('events of changed absences have snapshot false, even if the progress topic w
   await expectNews(next);
 });
 
-it('the loss of the topic absence-versions ends only absences that have left the hub', async () => {
-  const vanished = register();
-  await mirror.incremental();
-  const ends = await mirror.ends();
-  await lose('absence-versions');
-  mirror.hub.district.purgeAbsence(vanished);
-  expect(await restarted()).toEqual(WELL);
-  await mirror.full();
-  await expectSound();
-  expect((await changesSince(ends)).map(({ key }) => key)).toEqual([vanished, vanished]);
-});
-
-it('switching the derived collections of absences off and on again loses no absence', async () => {
-  const { hub, topicPrefix } = mirror;
-  const gone = register();
-  await mirror.incremental();
-  {
-    await using versions = await openMirror({ collections: ['absence-versions'], hub, topicPrefix });
-    register();
-    await versions.full();
-  }
-  hub.district.purgeAbsence(gone);
-  expect(await restarted()).toEqual(WELL);
-  await mirror.full();
-  await expectSound();
-});
-
 it.each([
-  ['absence-state and Redis', () => Promise.all([lose('absence-state'), flushRedis(mirror.topicPrefix)])],
-  ['absences', () => truncateTopic(mirror.topic('absences'))],
+  [
+    'a loss of absence-state and Redis',
+    () => Promise.all([lose('absence-state'), flushRedis(mirror.topicPrefix)]),
+  ],
+  ['a loss of absences', () => truncateTopic(mirror.topic('absences'))],
+  ['a loss of absence-versions', () => truncateTopic(mirror.topic('absence-versions'))],
+  ['a time without absences', publishOnlyVersions],
 ] as const)(
-  'after a loss of %s, each start asks for a decision, and absences begin again in recreated topics',
+  'after %s, each start asks for a decision, and absences begin again in recreated topics',
   async (_name, loseThem) => {
     await loseThem();
     const ends = await mirror.ends();
