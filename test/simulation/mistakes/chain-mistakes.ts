@@ -5,7 +5,7 @@ import type { Progress } from '../../../src/model/progress.ts';
 import type { Ownership } from '../../../src/log/log.ts';
 import type { IndexChange } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
-import { alwaysCurrent, plantedIn } from './misuse.ts';
+import { plantedIn } from './misuse.ts';
 
 /* Mistakes with absences. */
 export const CHAIN_MISTAKES = plantedIn('sound-chains-restarts', [
@@ -75,11 +75,6 @@ export const CHAIN_MISTAKES = plantedIn('sound-chains-restarts', [
         ownership,
         (progress) => progress && { ...progress, lastCompleteFull: null, firstLoad: undefined },
       ),
-  },
-  {
-    name: 'the index counts as current after a commit whose answer was lost',
-    finds: 'cannot follow',
-    index: alwaysCurrent,
   },
   {
     name: 'an event leaves out the previous version',

@@ -1,6 +1,5 @@
 import {
   RequestFailure,
-  type PartitionAnswer,
   type SealedBatch,
   type TopicPartitions,
   type TransactionBrokers,
@@ -38,26 +37,13 @@ export const PRODUCER_MISTAKES = plantedIn('users-restarts', [
     name: 'a repeated batch gets a new sequence number',
     finds: 'two records have one ce_id',
     trouble: 1,
-    producer: (options) => numbering(options, 'new each time'),
-  },
-  {
-    name: 'batches are repeated, under new numbers, while other brokers have not answered',
-    finds: 'two records have one ce_id',
-    trouble: 1,
-    producer: (options) => numbering({ ...options, brokers: impatient(options.brokers) }, 'new each time'),
+    producer: numberingAnew,
   },
   {
     name: 'the answers to a send are kept by broker, also across an election',
     finds: 'differs from the hub',
     trouble: 1,
     producer: (options, { broker }) => new AnsweredByBroker(options, broker),
-  },
-  {
-    name: 'after an unanswered batch the sequence number goes back, and the producer is used again',
-    finds: 'differs from the hub',
-    trouble: 1,
-    ownership: 'keeps its producer',
-    producer: (options) => numbering(options, 'on once appended'),
   },
   {
     name: 'an unanswered batch is repeated after its transaction was given up',
@@ -142,60 +128,20 @@ function answeringOnce(
   return withOther(brokers, { produce });
 }
 
-/** Where the next batch of a partition is counted on from: the last one that was sent, or the last that was appended. */
-type Counting = 'new each time' | 'on once appended';
-
-/** A producer whose batches are numbered otherwise. */
-function numbering(options: TransactionalProducerOptions, counting: Counting): TransactionalProducer {
+/** A producer that numbers each batch on from the last one that it sent, whether it was a repetition or not. */
+function numberingAnew(options: TransactionalProducerOptions): TransactionalProducer {
   const { brokers } = options;
   const next = new Map<string, number>();
   const renumbered = (batch: SealedBatch): SealedBatch => {
     const { owner, records } = contentOf(batch.bytes);
-    const firstSequence = next.get(nameOf(batch)) ?? 0;
-    if (counting === 'new each time') next.set(nameOf(batch), firstSequence + records.length);
+    const name = partitionName(batch.topic, batch.partition);
+    const firstSequence = next.get(name) ?? 0;
+    next.set(name, firstSequence + records.length);
     return { ...batch, bytes: new SimulatedBatch(records).seal({ ...owner, firstSequence }) };
   };
-  const produce: Produce = async (node, request) => {
-    const batches = request.batches.map(renumbered);
-    const answers = await brokers.produce(node, { ...request, batches });
-    if (counting === 'on once appended')
-      for (const batch of batches) {
-        const isOf = (each: PartitionAnswer): boolean => nameOf(each) === nameOf(batch);
-        const { owner, records } = contentOf(batch.bytes);
-        if (answers.find(isOf)?.error === null) next.set(nameOf(batch), owner.firstSequence + records.length);
-      }
-    return answers;
-  };
+  const produce: Produce = (node, request) =>
+    brokers.produce(node, { ...request, batches: request.batches.map(renumbered) });
   return new TransactionalProducer({ ...options, brokers: withOther(brokers, { produce }) });
-}
-
-/** As soon as one broker refuses a batch, the requests that others have not answered yet count as refused, too. */
-function impatient(brokers: TransactionBrokers): TransactionBrokers {
-  const waiting = new Set<() => void>();
-  const produce: Produce = async (node, request) => {
-    const refused = Promise.withResolvers<readonly PartitionAnswer[]>();
-    const refuse = (): void =>
-      refused.resolve(
-        request.batches.map(({ topic, partition }) => ({
-          topic,
-          partition,
-          error: 'REQUEST_TIMED_OUT',
-          baseOffset: -1,
-        })),
-      );
-    waiting.add(refuse);
-    const asked = async (): Promise<readonly PartitionAnswer[]> => {
-      try {
-        const answers = await brokers.produce(node, request);
-        if (answers.some(({ error }) => error !== null)) for (const each of waiting) each();
-        return answers;
-      } finally {
-        waiting.delete(refuse);
-      }
-    };
-    return Promise.race([asked(), refused.promise]);
-  };
-  return withOther(brokers, { produce });
 }
 
 /** Sends what stayed unanswered again with the next send, which is one of another transaction. */
@@ -217,8 +163,4 @@ function repeatingLate(brokers: TransactionBrokers): TransactionBrokers {
 
 function isUnanswered(error: unknown): boolean {
   return error instanceof RequestFailure && error.outcome === 'unanswered';
-}
-
-function nameOf({ topic, partition }: { readonly topic: string; readonly partition: number }): string {
-  return partitionName(topic, partition);
 }

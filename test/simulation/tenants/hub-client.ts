@@ -65,8 +65,6 @@ class Walk {
   offset = 0;
   after = '';
   totalAtStart: number | null = null;
-  /** Second contents under ids of the page before. */
-  twins: readonly ListedRow[] = [];
 
   constructor(lie: Lie | null) {
     this.lie = lie;
@@ -202,11 +200,7 @@ export class HubClient implements Hub {
     // Some delays are so long that another sync passes meanwhile.
     await dawdle(this.#at, random.chance(0.1) ? 80 : 8);
     if (lie === 'no list') return { page: null, count: 0, rest: 0 };
-    const { page, later } = this.#manner.hasTwins
-      ? withTwins(some, walk.twins)
-      : { page: some, later: walk.twins };
-    walk.twins = later;
-    const rows = page.map((each) => this.#handOut(each));
+    const rows = (this.#manner.hasTwins ? withTwins(some) : some).map((each) => this.#handOut(each));
     const pages = isByOffset || options.modifiedAfterMs !== undefined ? undefined : options.pages;
     const answer = asListed(rows, after === '' ? null : after, { ...options, pages });
     if (answer.known !== undefined) this.#happened('hub: a page was recognised');

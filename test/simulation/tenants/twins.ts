@@ -7,29 +7,18 @@ export interface ListedRow {
   readonly row: TenantRow | HubVersion | { readonly sourcedId: string };
 }
 
-/** One of this many ids is listed twice in a page, and another one again on the next page. */
+/** One of this many ids is listed twice. */
 const ONE_OF = 5;
-const IN_A_PAGE = 0;
-const ON_THE_NEXT_PAGE = 3;
 
 /**
- * A page with second contents under some of its ids: older versions, which no sync may publish. `due`: those of the page
- * before; `later`: those for the next page, if there is one. Nothing is promised for a hub that shows one of a pair without
- * the other (invariant 8), and the totals count ids.
+ * A page in which some ids are listed twice, the second time with an older version, which no sync may publish. Nothing is
+ * promised for a hub that shows one of a pair without the other (invariant 8), and the totals count ids.
  */
-export function withTwins(
-  some: readonly ListedRow[],
-  due: readonly ListedRow[],
-): { readonly page: readonly ListedRow[]; readonly later: readonly ListedRow[] } {
-  if (some.length === 0) return { page: some, later: [] };
-  const later: ListedRow[] = [];
-  const page = some.flatMap((listed) => {
-    const twin = twinOf(listed);
-    const kind = Number(listed.id.slice(-2)) % ONE_OF;
-    if (twin !== null && kind === ON_THE_NEXT_PAGE) later.push(twin);
-    return twin !== null && kind === IN_A_PAGE ? [listed, twin] : [listed];
+export function withTwins(page: readonly ListedRow[]): readonly ListedRow[] {
+  return page.flatMap((listed) => {
+    const twin = Number(listed.id.slice(-2)) % ONE_OF === 0 ? twinOf(listed) : null;
+    return twin === null ? [listed] : [listed, twin];
   });
-  return { page: [...due, ...page], later };
 }
 
 function twinOf({ id, row }: ListedRow): ListedRow | null {

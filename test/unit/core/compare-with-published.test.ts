@@ -15,12 +15,14 @@ function row(text: string): KeyedRow {
   return { key, rejectKey, decoded: { kind: 'reject', ...reject } };
 }
 
-/** The changes by a page, given what is known, and the counts that are not 0 nor that of the rows. */
+/** The changes by a page, given what is known, and the counts that are not 0; `~a`: its page is stale; `^a`: an earlier page had it. */
 function decide(page: string, known: string): string {
   const areas = { rows: new Map<string, Buffer>(), rejects: new Map<string, Buffer>() };
   const stale = new Set<string>();
+  const earlier = new Set<string>();
   for (const text of known.split(' ').filter((each) => each !== '')) {
     if (text.startsWith('~')) stale.add(text.slice(1));
+    else if (text.startsWith('^')) earlier.add(text.slice(1));
     else areas[text.startsWith('!') ? 'rejects' : 'rows'].set(row(text).rejectKey, row(text).decoded.hash);
   }
   const changes: string[] = [];
@@ -28,7 +30,7 @@ function decide(page: string, known: string): string {
     row: (key) => areas.rows.get(key) ?? null,
     reject: (key) => areas.rejects.get(key) ?? null,
     stale: (key) => stale.has(key),
-    seenBefore: () => false,
+    seenBefore: (key) => earlier.has(key),
     note: (change: Change) => {
       changes.push(`${change.area} ${change.key} ${change.kind}`);
       if (change.kind === 'deleted') areas[change.area].delete(change.key);
@@ -53,6 +55,12 @@ it.each([
   ['the first row with an id counts', 'a:x a:y a:x', '', 'rows a created; seen 2, created 1, repeated 1'],
   ['the first row with an id counts', 'a:x a:y', 'a:x', '; seen 2, unchanged 1, repeated 1'],
   ['the first row with an id counts', 'a:x a:y', 'a:y', 'rows a updated; seen 2, updated 1, repeated 1'],
+  [
+    'a row counts only if no earlier page had its id',
+    'a:y b:x',
+    'a:x ^a',
+    'rows b created; seen 2, created 1, repeated 1',
+  ],
   ['the first row with an id counts, not a reject', 'a:x !a:r', 'a:x', '; seen 2, unchanged 1, repeated 1'],
   [
     'the first row with an id counts even if only the later one is readable',
