@@ -1,4 +1,4 @@
-// Installs, upgrades, rolls back and uninstalls the Helm chart on a real API server. It is no part of "npm run check".
+// Offers the Helm chart to a real API server, and installs it there. It is no part of "npm run check".
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,24 +10,20 @@ import { cache, checkout } from './setup.mjs';
 
 const USAGE = `npm run check:cluster [-- options]
 
-Starts a real Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager, kube-scheduler), and
-  1. offers it all that the chart renders from the values in helm/rollcall/ci, and the manifests in examples: strictly,
+Starts etcd and kube-apiserver, and
+  1. offers them all that the chart renders from the values in helm/rollcall/ci, and the manifests in examples: strictly,
      in a namespace of the "restricted" Pod Security Standard;
-  2. installs the chart with every option, runs "helm test", upgrades, tries upgrades that are refused, rolls back and
-     uninstalls. A played node runs each Pod's command as a process of this machine, against a real Kafka, registry,
-     Redis and the reference hub: with the Pod's environment, configuration and secrets, its probes and its end.
-Not shown, since no kubelet runs: the image, users, read-only files, limits, and what a network policy keeps out
-(npm run check:container runs the image as a careful platform does).
+  2. installs the chart, upgrades it from one of these sets of values to the next, rolls back and uninstalls.
+Not shown, since neither a controller nor a kubelet runs: that the Pods start and the Jobs end (npm run check:container runs
+the image as a careful platform does).
 
-  --fetch-only   only build the programs, into ~/.cache/rollcall; needs Go 1.26, and takes some 20 minutes with two cores
-  --render-only  only step 1
-  --keep         keep the folder with all logs
-  --help         print this
+  --fetch-only  only build the programs, into ~/.cache/rollcall; needs Go 1.26, and takes some 15 minutes with two cores
+  --keep        keep the folder with all logs
+  --help        print this
 
-Needs Go (once), and what "npm run stack" needs. Exit 1: the chart or its check has a problem.
+Needs Go (once). Exit 1: the chart or its check has a problem.
 `;
 const KUBERNETES = 'v1.36.3';
-const NAMES = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 /** go.mod and go.sum there pin every module by version and checksum. */
 const modules = join(checkout, 'test', 'cluster', 'programs');
 const programs = join(cache, `kubernetes-${KUBERNETES}`);
@@ -35,11 +31,11 @@ const TELL_MS = 30_000;
 
 const print = (/** @type {string} */ line) => process.stdout.write(`cluster: ${line}\n`);
 
-/** Builds the control plane into the cache, once. @returns {Promise<boolean>} */
+/** Builds etcd and kube-apiserver into the cache, once. @returns {Promise<boolean>} */
 async function findPrograms() {
   if (existsSync(programs)) return true;
   if (!succeeds('go', ['version'])) {
-    print('the control plane is not built yet, and there is no Go in the PATH: install Go 1.26');
+    print('etcd and kube-apiserver are not built yet, and there is no Go in the PATH: install Go 1.26');
     return false;
   }
   const onWait = (/** @type {number} */ pid) => print(`waiting for process ${pid}, which is building them`);
@@ -48,7 +44,7 @@ async function findPrograms() {
 }
 
 async function build() {
-  print(`building Kubernetes ${KUBERNETES} with Go, once; this takes a while`);
+  print(`building the API server of Kubernetes ${KUBERNETES} with Go, once; this takes a while`);
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(join(cache, 'kubernetes-build-'));
   const began = Date.now();
@@ -80,7 +76,7 @@ async function build() {
   }
 }
 
-/** @param {{ 'render-only': boolean, keep: boolean, 'fetch-only': boolean }} options @returns {Promise<number>} the exit code */
+/** @param {{ keep: boolean, 'fetch-only': boolean }} options @returns {Promise<number>} the exit code */
 async function main(options) {
   process.env.CI ??= '1'; // a caller of this wants Helm built
   const helm = await findHelm(print);
@@ -90,15 +86,12 @@ async function main(options) {
     return 1;
   }
   if (options['fetch-only']) return 0;
-  const [etcd = '', apiServer = '', controllerManager = '', scheduler = ''] = NAMES.map((name) =>
-    join(programs, name),
-  );
+  const [etcd, apiServer] = [join(programs, 'etcd'), join(programs, 'kube-apiserver')];
   const { checkChart } = await import('../test/cluster/check.ts');
   const problems = await checkChart({
-    programs: { etcd, apiServer, controllerManager, scheduler, helm },
+    programs: { etcd, apiServer, helm },
     crdFolder,
     print,
-    isShort: options['render-only'],
     isKept: options.keep,
   });
   print(problems.length === 0 ? 'all good' : `${problems.length} problems`);
@@ -108,7 +101,7 @@ async function main(options) {
 function readOptions() {
   const flag = /** @type {const} */ ({ type: 'boolean', default: false });
   return parseArgs({
-    options: { 'fetch-only': flag, 'render-only': flag, keep: flag, help: flag },
+    options: { 'fetch-only': flag, keep: flag, help: flag },
   }).values;
 }
 

@@ -198,9 +198,28 @@ async function estateProblems(helm) {
       'rollcall-notes rollcall-page',
     ],
   ];
-  return facts.flatMap(([what, is, expected]) =>
+  return [...facts, ...jobFacts(jobs)].flatMap(([what, is, expected]) =>
     is === expected ? [] : [`${what}: ${is}, and not ${expected}`],
   );
+}
+
+/** What each Job runs, when Helm runs it, and how long its log stays. @param {any[]} jobs @returns {[string, string, string][]} */
+function jobFacts(jobs) {
+  const argsOf = (/** @type {any} */ { spec }) =>
+    spec.template.spec.containers.find((/** @type {any} */ { name }) => name === 'rollcall').args.join(' ');
+  return [
+    ['commands of the Jobs', jobs.map(argsOf).join(', '), 'check, topics apply'],
+    [
+      'hooks of the Jobs',
+      jobs.map(({ metadata }) => metadata.annotations['helm.sh/hook']).join(', '),
+      'test, pre-install,pre-upgrade',
+    ],
+    [
+      'seconds for which finished Jobs stay',
+      jobs.map(({ spec }) => spec.ttlSecondsAfterFinished).join(', '),
+      '86400, 86400',
+    ],
+  ];
 }
 
 const helm = await findHelm(print);

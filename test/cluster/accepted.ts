@@ -1,8 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, pathOf, type Api, type Named } from './api.ts';
-import { CHART, objectsIn, type Helm } from './helm.ts';
-import type { Expect } from './world.ts';
+import type { Expect } from './expect.ts';
+import { CHART, objectsIn, yamlFiles, type Helm } from './helm.ts';
 
 /** Refuses unknown fields instead of dropping them, and stores nothing. */
 const STRICTLY = '?dryRun=All&fieldValidation=Strict';
@@ -13,9 +13,9 @@ const STRICTLY = '?dryRun=All&fieldValidation=Strict';
  */
 export async function checkAccepted(api: Api, helm: Helm, namespace: string, expect: Expect): Promise<void> {
   const offer = async (object: object): Promise<string> => {
-    const { metadata } = object as Named;
+    const { metadata, ...kind } = object as Named;
     const named = { ...object, metadata: { ...metadata, namespace } };
-    const answer = await api.send('POST', `${pathOf(object, namespace)}${STRICTLY}`, named);
+    const answer = await api.send('POST', `${pathOf(kind, namespace)}${STRICTLY}`, named);
     const refusal = answer.status === 201 ? [] : [`${answer.status} ${messageOf(answer)}`];
     return [...refusal, ...answer.warnings].map((why) => `${metadata.name}: ${why}`).join('; ');
   };
@@ -44,9 +44,3 @@ export async function checkAccepted(api: Api, helm: Helm, namespace: string, exp
     expect(isGood, `${file}: ${objects.length} objects are accepted without a warning`, problems.join('; '));
   }
 }
-
-const yamlFiles = async (folder: string): Promise<readonly string[]> =>
-  (await readdir(join(CHART, folder)))
-    .filter((name) => name.endsWith('.yaml'))
-    .toSorted()
-    .map((name) => `${folder}/${name}`);

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import type { Named } from './api.ts';
@@ -27,9 +29,15 @@ export function helmFor(program: string, kubeconfig: string, namespace: string, 
     });
 }
 
-/** The objects of what `helm template` or `helm get manifest` printed; 0440 is octal in Kubernetes' YAML. */
+/** The objects of what `helm template` printed, or of a file; 0440 is octal in Kubernetes' YAML. */
 export function objectsIn(manifest: string): readonly Named[] {
   return parseAllDocuments(manifest, { version: '1.1' })
     .map((document) => document.toJS() as Named | null)
     .filter((object) => object !== null);
+}
+
+/** The YAML files in a folder of the chart, by their paths in the chart. */
+export async function yamlFiles(folder: string): Promise<readonly string[]> {
+  const names = (await readdir(join(CHART, folder))).filter((name) => name.endsWith('.yaml'));
+  return names.toSorted().map((name) => `${folder}/${name}`);
 }
