@@ -48,7 +48,7 @@ const configSchema = z.strictObject({
           ratio: ratio()
             .prefault(0.05)
             .describe(
-              'Removals are put on hold if a larger share of the rows than this is missing, and if it is also more than `rows`.',
+              'Removals are put on hold if a larger share of the rows than this is missing, and if their number is also above `rows`.',
             ),
         })
         .prefault({})

@@ -41,7 +41,7 @@ Kinds of differences, between the topic and the index or the hub:
 A collection is "equal" if nothing differs, and "pending" if later syncs settle all that differs, which is no fault. "next sync"
 means that the next sync settles the difference, and "next full" that the next full sync does. "missing for the first time" means
 that the next full sync only notes that the hub lacks the key. The second full sync in a row that does not find it removes it. (It
-is the third one if the hub is paged by offset, and no total of the hub agreed with the number of rows that came.)
+is the third one if the hub is paged by offset and its totals do not confirm that all rows came.)
 Keys are printed only with --ids or --json, since they may be those of persons.
 
 --repair first says how many keys are wrong. Then it rebuilds the index of their collections, and runs a full sync of these

@@ -23,7 +23,7 @@ const collectionSettingsSchema = z
     enabled: flag()
       .optional()
       .describe(
-        'Whether the collection is mirrored. Three collections may be off by default: `class-students` always, `afterschool-users` while `afterschools` is empty, and `schedules` while the collection from which it takes its students is off (`absences` or `students`, see `schedules.students`).',
+        'Whether the collection is mirrored. Three collections can be off by default: `class-students` is always off, `afterschool-users` is off while `afterschools` is empty, and `schedules` is off while the collection from which it takes its students is off (`absences` or `students`, see `schedules.students`).',
       ),
     incrementalEvery: duration({ min: '1ms', max: '1d' })
       .optional()
@@ -88,7 +88,7 @@ export const tenant = z
       )
       .prefault('all')
       .describe(
-        'The collections to mirror: `all`, a list of names, or a map with settings of some collections, where the others are mirrored, too. Only a list, or `enabled: true` in a map, switches on a collection that is off by default (see `enabled`).',
+        'The collections to mirror: `all`, a list of names, or a map with settings for some collections. With a map, the collections that it does not name are mirrored, too. Only a list, or `enabled: true` in a map, switches on a collection that is off by default (see `enabled`).',
       ),
     fullSync: fullSync.prefault({}),
     incrementalEvery: duration({ min: '1ms', max: '1d' })
