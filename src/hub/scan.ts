@@ -275,10 +275,11 @@ class Scanner {
     return { reason, paging: this.#state.mode, rows: this.#state.rows, totalAtStart, totalAtEnd };
   }
 
-  /** If two pages in a row have the same number of rows, below the limit, the hub clamps the limit. */
+  /** If two pages in a row have the same number of rows, and both have fewer than the limit, the hub clamps the limit. */
   #noticeClamp({ rowCount, limit }: PageFacts): void {
-    if (rowCount > 0 && rowCount < limit && rowCount === this.#state.before?.rowCount)
-      this.#findings.limit = rowCount;
+    const { before } = this.#state;
+    const isShort = before !== null && before.rowCount < before.limit && rowCount < limit;
+    if (isShort && rowCount > 0 && rowCount === before.rowCount) this.#findings.limit = rowCount;
   }
 }
 
