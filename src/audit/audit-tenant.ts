@@ -13,14 +13,14 @@ import type { Tenant } from '../table/tenant.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
 import type { LookUp } from '../table/table.ts';
-import { RecordCheck } from './record-check.ts';
+import { checkRecord, type CheckedTenant } from './record-check.ts';
 import { PublishedAbsences } from './published-absences.ts';
 
 /**
  * - `missing`: the index has it, the topic does not
  * - `left-over`: the topic has it, the index does not
  * - `different`: both have it, with different content
- * - `undecodable`: the record cannot be decoded, lacks a part that the contract requires, or does not match its hash
+ * - `undecodable`: the record cannot be decoded, or does not match its hash
  * - `gap`: a published step of an absence is missing, or occurs twice
  * - `two-students`: records of two students have the same absence id
  * - `reject-missing`, `reject-left-over`: the same for unreadable rows
@@ -68,8 +68,8 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
   const { tenantId, collections, onRead, signal } = options;
   const parts = assembly.tenant(tenantId);
   const log = parts.openReadOnlyLog();
-  const check = new RecordCheck({ ...parts, decode: (framed) => assembly.registry.decodeOrNull(framed) });
-  const rejects = new Map(collections.map((name) => [name, new Contents(check)]));
+  const tenant = { ...parts, decode: (framed: Buffer) => assembly.registry.decodeOrNull(framed) };
+  const rejects = new Map(collections.map((name) => [name, new Contents(tenant)]));
   const rejectsReader = topicReader(log, ['rejects'], async (record) => {
     const [name = '', key = ''] = splitCompositeKey(record.key) ?? [];
     await rejects.get(name as CollectionName)?.take({ ...record, key });
@@ -79,7 +79,7 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
   // One topic after another, so that only the contents of one topic are in memory.
   for (const collection of collections) {
     signal.throwIfAborted();
-    const contents = new Contents(check);
+    const contents = new Contents(tenant);
     const isDerived = isDerivedCollection(collection);
     let read = 0;
     const reader = topicReader(log, [collection], async (record) => {
@@ -120,10 +120,10 @@ class Contents {
   readonly unsound = new Set<string>();
   /** While set, it collects the keys of the records that are read. */
   fresh: Set<string> | null = null;
-  readonly #check: RecordCheck;
+  readonly #tenant: CheckedTenant;
 
-  constructor(check: RecordCheck) {
-    this.#check = check;
+  constructor(tenant: CheckedTenant) {
+    this.#tenant = tenant;
   }
 
   /** Returns the value; null for a removal, or if the value cannot be read. */
@@ -135,7 +135,7 @@ class Contents {
       this.byKey.delete(key);
       return null;
     }
-    const { value, isSound } = await this.#check.check({ ...record, value: framed });
+    const { value, isSound } = await checkRecord(this.#tenant, { topic, hash, value: framed });
     if (!isSound) this.unsound.add(key);
     const { step = 0, version } = (value ?? {}) as Partial<AbsenceChangeValue>;
     const isEvent = topic === 'absence-changes';

@@ -34,7 +34,7 @@ export function command(): Command {
 const HELP = `
 Kinds of differences, between the topic and the index or the hub:
   missing, left-over, different     the topic lacks the key, has a key that should not be there, or has other content
-  undecodable                       the record cannot be decoded, or does not match its headers
+  undecodable                       the record cannot be decoded, or does not match its content-hash
   gap, two-students                 a step of an absence is missing or doubled; an absence mixes two students
   reject-missing, reject-left-over  the topic rejects lacks a row that cannot be read, or has a row that should not be there
 

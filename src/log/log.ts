@@ -46,8 +46,6 @@ export interface Ownership {
   readonly transactionIds: ReadonlyMap<CollectionName, ReadonlySet<string>>;
 }
 
-type RecordHeaders = Readonly<Record<string, Buffer | string | undefined>>;
-
 export interface LoggedRecord {
   readonly topic: TopicSuffix;
   readonly partition: number;
@@ -59,8 +57,6 @@ export interface LoggedRecord {
   readonly hash: Buffer | null;
   /** The `ce_mapping` header; null without one. */
   readonly mapping: string | null;
-  /** Decodes all headers, for a check of records; a log may leave them out. */
-  readonly headers?: (() => RecordHeaders | undefined) | undefined;
 }
 
 export interface TopicRange {

@@ -124,6 +124,5 @@ function toLoggedRecord(topic: TopicSuffix, partition: number, message: FetchedR
     hash: hash === undefined ? null : Buffer.from(hash.toString('latin1'), 'hex'),
     mapping: mapping === undefined ? null : String(mapping),
     // A getter in a literal would cost ten times the rest of the object.
-    headers: () => message.headers,
   };
 }

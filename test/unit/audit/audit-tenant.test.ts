@@ -6,9 +6,6 @@ import type { TopicSuffix } from '../../../src/model/collections.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import { MemoryState } from '../../../src/state/memory-state.ts';
 
-const OF_EVENT = { ce_specversion: '1.0', ce_source: '/rollcall/t/users', ce_id: 'tx-0' };
-const HEADERS = { ...OF_EVENT, ce_type: 'rollcall.users.updated', 'content-type': 'application/avro' };
-
 /** A content, as its hash. */
 function hash(content: number): Buffer {
   return Buffer.alloc(16, content);
@@ -35,7 +32,6 @@ class Mirrored {
       value: content === null ? null : frame(1, Buffer.alloc(0)),
       hash: content === null ? null : hash(content),
       mapping: null,
-      headers: () => HEADERS,
     });
   }
 
