@@ -1,6 +1,6 @@
 import { removalsWait } from '../core/deletions/evidence.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { formatCount, printable } from '../core/words.ts';
+import { formatCount } from '../core/words.ts';
 import type { PullOutcome } from '../owner/pull.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
@@ -28,15 +28,12 @@ type Failure = Pick<PullOutcome, 'collection' | 'why' | 'remedy'> & { readonly o
 export function noteOutcomes(
   output: Output,
   outcomes: readonly (Failure &
-    Pick<PullOutcome, 'rejected' | 'rejectReasons' | 'nameless'> &
+    Pick<PullOutcome, 'rejected' | 'nameless'> &
     Partial<Pick<PullOutcome, 'short'>>)[],
 ): void {
-  for (const { collection, rejected, rejectReasons } of outcomes) {
-    if (rejectReasons.length === 0) continue;
-    const reasons = rejectReasons.map(({ reason, rows }) => `${formatCount(rows)}: ${printable(reason)}`);
-    const what = `some rows cannot be read; new in rejects: ${formatCount(rejected)}`;
-    output.note(`! ${collection}: ${what} (${reasons.join('; ')})`);
-  }
+  for (const { collection, rejected } of outcomes)
+    if (rejected > 0)
+      output.note(`! ${collection}: some rows cannot be read; new in rejects: ${formatCount(rejected)}`);
   for (const { collection, nameless, short = null, outcome } of outcomes) {
     const wait = outcome === 'complete' ? removalsWait(nameless, short) : null;
     if (wait !== null) output.note(`! ${collection}: ${wait.why}\n→ ${wait.remedy}`);

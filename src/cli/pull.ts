@@ -120,13 +120,13 @@ async function confirmMissing(
 /** The outcome of a full sync and of the one that confirmed it. */
 export function withConfirming(first: PullOutcome, last: PullOutcome): PullOutcome {
   const [created, updated] = [first.created + last.created, first.updated + last.updated];
-  const { mode, seen, rejected, rejectReasons, nameless } = first;
+  const { mode, seen, rejected, nameless } = first;
   const sums = { created, updated, removed: first.removed + last.removed };
   const derived = {
     absences: first.derived.absences + last.derived.absences,
     changes: first.derived.changes + last.derived.changes,
   };
-  const both = { ...last, mode, seen, rejected, rejectReasons, nameless, derived, ...sums };
+  const both = { ...last, mode, seen, rejected, nameless, derived, ...sums };
   // A confirming sync of some scopes says nothing about those that were in doubt.
   const isInDoubt = first.outcome !== 'complete' && last.mode !== 'FULL';
   const { outcome, why, remedy } = first;

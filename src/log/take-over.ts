@@ -105,7 +105,7 @@ export class TakeOver {
       const differences = [
         `it has ${partitions} partitions, but its records were written to ${before[suffix]}`,
       ];
-      return { topic, exists: true, partitions, leaderless: [], differences, curable: false };
+      return { topic, exists: true, partitions, differences, curable: false };
     });
     const mismatch = topicMismatch(findings);
     if (mismatch !== null) throw mismatch;

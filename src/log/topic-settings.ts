@@ -58,8 +58,6 @@ export interface TopicFinding {
   readonly topic: WantedTopic;
   readonly exists: boolean;
   readonly partitions: number | null;
-  /** The partitions without a leader: no living broker has them, and nobody reads or writes them. */
-  readonly leaderless: readonly number[];
   /** Each as a text with the wanted value: `segment.ms is 604800000, should be at most 86400000`. */
   readonly differences: readonly string[];
   /** Whether `alterConfigs` can fix the differences; it cannot change a partition count. */
@@ -145,10 +143,8 @@ function compare(
   led: readonly LedPartition[] | null,
   actual: ReadonlyMap<string, string> | undefined,
 ): TopicFinding {
-  if (led === null)
-    return { topic, exists: false, partitions: null, leaderless: [], differences: [], curable: true };
+  if (led === null) return { topic, exists: false, partitions: null, differences: [], curable: true };
   const partitions = led.length;
-  const leaderless = led.flatMap(({ partition, leader }) => (leader < 0 ? [partition] : []));
   const differences = topicSettings(topic.suffix)
     .filter((setting) => !settingSatisfied(setting, actual?.get(setting.name)))
     .map(
@@ -158,7 +154,7 @@ function compare(
   const curable = partitions === topic.partitions;
   if (!curable)
     differences.push(`it has ${partitions} partitions, but the configuration says ${topic.partitions}`);
-  return { topic, exists: true, partitions, leaderless, differences, curable };
+  return { topic, exists: true, partitions, differences, curable };
 }
 
 /** Creates missing topics with the settings of the contract, or only asks whether it may. Throws `KAFKA_…`. */

@@ -4,12 +4,10 @@ import { hasCode, RollcallError } from '../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { SyncOptions, SyncResult } from '../sync/sync-result.ts';
-import { commonestReasons, noTally, type DerivedTally, type RejectReason } from '../core/sync-stats.ts';
+import { noTally, type DerivedTally } from '../core/sync-stats.ts';
 import { inOrder } from '../timetable/in-order.ts';
 import { mirrored, ownerRequest, type OwnedCollection, type OwnerWork } from './owner-request.ts';
 import { person } from './person.ts';
-
-const MOST_REASONS = 3;
 
 const parameters = z.strictObject({
   /** Empty: all mirrored collections. */
@@ -37,8 +35,6 @@ export interface PullOutcome {
   readonly rejected: number;
   /** Records in the topics of absences that follow from these rows. */
   readonly derived: { readonly absences: number; readonly changes: number };
-  /** The most frequent reasons of rejects; they name fields, never values. */
-  readonly rejectReasons: readonly RejectReason[];
   readonly rowsOnHold: number;
   /** Rows that another full sync must miss too before they are removed. */
   readonly missing: number;
@@ -108,7 +104,6 @@ export function pullOutcome(
     removed: stats?.rowsRemoved ?? 0,
     rejected: stats?.rowsRejected ?? 0,
     derived: derivedRecords(stats?.absences ?? noTally()),
-    rejectReasons: stats === undefined ? [] : commonestReasons(stats, MOST_REASONS),
     rowsOnHold: result?.rowsOnHold ?? 0,
     missing: result?.kind === 'complete' ? result.unconfirmed : 0,
     nameless: isWhole && result.stats.rowsNotFound > 0 ? result.stats.rowsWithoutId : 0,

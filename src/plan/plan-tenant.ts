@@ -24,7 +24,7 @@ export interface PlanTenantOptions {
 /** The planned sync of a collection that has syncs of its own. */
 interface PlannedSync extends Pick<
   PullOutcome,
-  'outcome' | 'why' | 'remedy' | 'rejectReasons' | 'rowsOnHold' | 'missing' | 'nameless'
+  'outcome' | 'why' | 'remedy' | 'rowsOnHold' | 'missing' | 'nameless'
 > {
   readonly seen: number | null;
   readonly unchanged: number | null;
@@ -110,7 +110,6 @@ export async function planTenant(
 const OF_A_DERIVED_COLLECTION = {
   seen: null,
   unchanged: null,
-  rejectReasons: [],
   rowsOnHold: 0,
   missing: 0,
   nameless: 0,
@@ -132,7 +131,7 @@ async function planSync(
     failure = error;
   }
   const planned = pullOutcome(source, runner, { result, error: failure });
-  const { outcome, why, remedy, seen, rejectReasons, rowsOnHold, missing, nameless } = planned;
+  const { outcome, why, remedy, seen, rowsOnHold, missing, nameless } = planned;
   const waiting = keepsKeys ? await state.deletions.missing(source) : null;
   const keys = [...(waiting?.keys.keys() ?? [])];
   const whyOnHold = rowsOnHold > 0 ? (runner.progress?.deletions?.why ?? null) : null;
@@ -142,7 +141,6 @@ async function planSync(
     remedy,
     seen,
     unchanged: result?.stats.rowsUnchanged ?? 0,
-    rejectReasons,
     rowsOnHold,
     // All missing rows of a collection on hold are rows on hold, also those that are missing for the first time.
     missing: whyOnHold === null ? missing : 0,

@@ -1,4 +1,3 @@
-import { named } from '../../core/health/decisions.ts';
 import { countOf, outOf } from '../../core/words.ts';
 import type { TenantConfig } from '../../config.ts';
 import { createRegistryInspection } from '../../log/registry/inspect-registry.ts';
@@ -54,11 +53,6 @@ export async function* checkKafka(
         `${topics.length - missing} as in the contract, ${missing} to be created when Rollcall starts`,
       )
     : failureOf('topics', mismatch);
-  const leaderless = inspected.flatMap((each) => each.leaderless.map((at) => `${each.topic.name}/${at}`));
-  if (leaderless.length > 0) {
-    const what = `${countOf(leaderless.length, 'partition')} without a leader, so nobody reads or writes there: ${named(leaderless)}`;
-    yield failure('topics', what, 'Start the brokers that do not answer.');
-  }
   try {
     // The broker tests policies and the number of brokers (KIP-4).
     await createMissingTopics(kafka, inspected, { validateOnly: true });

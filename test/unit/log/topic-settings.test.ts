@@ -60,12 +60,3 @@ it('the settings of a topic that a broker does not know yet are checked once it 
   );
   expect(findings).toMatchObject([{ exists: true, differences: [] }]);
 });
-
-it('the partitions of a topic that no living broker leads are found', async () => {
-  const name = 'p.north.users';
-  const topics = [{ name, tenantId: 'north', suffix: 'users', partitions: 3, replicationFactor: 3 }] as const;
-  const askAny = (async () => ({ resources: [] })) as unknown as KafkaConnections['askAny'];
-  const led = [1, -1, -1].map((leader, partition) => ({ topic: name, partition, leader }));
-  const findings = await inspectTopics({ askAny, partitionsOf: async () => led }, topics);
-  expect(findings).toMatchObject([{ exists: true, partitions: 3, leaderless: [1, 2] }]);
-});
