@@ -33,9 +33,6 @@ const ASKED_AT_MOST = 2_000;
 const UNANSWERED_FOR_AT_MOST_MS = 5 * 60_000;
 const NO_ROWS: StagedRows = { rows: [], unchanged: new Set(), gone: [] };
 
-/** After the hub has not answered for single rows, Rollcall does not ask for single rows for this long. */
-const NO_SINGLE_ROWS_FOR_MS = 30_000;
-
 interface Task {
   readonly mode: DeriveInput['mode'];
   readonly open: readonly string[];
@@ -56,7 +53,6 @@ export class AbsenceView implements View {
   readonly #signal: AbortSignal;
   readonly #versions: CollectionIndex;
   readonly #index: AbsenceIndex;
-  #asksNotBeforeMs = 0;
   /** Since when the ends of syncs leave absences open because the hub does not answer (ms); null if they leave none open. */
   #unansweredSinceMs: number | null = null;
 
@@ -76,8 +72,6 @@ export class AbsenceView implements View {
 
   /** Asks the hub for single rows, and stages the rows that it has. Returns whether the hub answered. */
   async #fetch(table: Table, sync: ActiveSync, ids: readonly string[]): Promise<boolean> {
-    const { now } = this.#tenant.runtime;
-    if (now() < this.#asksNotBeforeMs) return false;
     const options = { readVersion: () => table.syncs.readVersion, signal: this.#signal };
     try {
       // The scan may still read these rows, with newer content, so they do not count as seen.
@@ -88,7 +82,6 @@ export class AbsenceView implements View {
       return true;
     } catch (error) {
       if (!isFromHub(error)) throw error;
-      this.#asksNotBeforeMs = now() + NO_SINGLE_ROWS_FOR_MS;
       return false;
     }
   }

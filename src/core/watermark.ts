@@ -66,18 +66,16 @@ export function explainLate(filterSelectsNothing: boolean | null): string {
 }
 
 /**
- * Whether incremental syncs of this session missed a row with new content that a full sync finds. They missed it if
- * it was modified after the last complete full sync began, and not after the watermark. Rows that are deleted already
- * do not count, because they are left to full syncs. Null if this cannot be judged. `inheritedMs`: the watermark with
- * which the session began.
+ * Whether incremental syncs missed a row with new content that a full sync finds. They missed it if it was modified
+ * after the last complete full sync began, and not after the watermark. Rows that are deleted already do not count,
+ * because they are left to full syncs. Null if this cannot be judged.
  */
 export function lateRows(
   progress: Pick<Progress, 'watermarkMs' | 'lastCompleteFull'> | null,
-  inheritedMs: number | null,
 ): ((row: Pick<ReadableRow, 'value' | 'modifiedAtMs'>) => boolean) | null {
   const { watermarkMs = null, lastCompleteFull = null } = progress ?? {};
   if (watermarkMs === null || lastCompleteFull === null) return null;
-  const afterMs = Math.max(lastCompleteFull.startedAtMs, inheritedMs ?? 0);
+  const afterMs = lastCompleteFull.startedAtMs;
   if (watermarkMs <= afterMs) return null;
   return (row) =>
     row.modifiedAtMs !== null &&

@@ -72,7 +72,6 @@ class Session implements TenantSession {
       deletions,
       pages: pages ?? null,
       findings: new HubFindings(),
-      inheritedWatermarkMs: start.progress?.watermarkMs ?? null,
       requireRecords: () => requireRecords(tenant, new Map([[name, writer]]), this.#signal),
       all: this.#all,
     };

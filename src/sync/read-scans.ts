@@ -1,6 +1,6 @@
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import type { OpenOptions, SourceEnd, SourcePage, SourceScan } from '../source/source-scan.ts';
-import type { MirroredCollection, RunningSync } from './sync.ts';
+import type { RunningSync } from './sync.ts';
 
 /** The pages of all scans. `scans` gets the evidence of each scan when the scan has ended. */
 export async function* pagesOf(
@@ -9,7 +9,7 @@ export async function* pagesOf(
 ): AsyncGenerator<SourcePage, undefined> {
   const { own, sync, answers } = run;
   const { unread } = own.findings;
-  const sinceMs = sync.isFull ? undefined : incrementalBegin(own);
+  const sinceMs = sync.isFull ? undefined : (own.writer.progress?.watermarkMs ?? undefined);
   const open = (scope: string) => ({
     // A scope that could not be read may have changes from before the watermark.
     modifiedAfterMs: unread.has(scope) ? undefined : sinceMs,
@@ -97,17 +97,4 @@ async function* withFirst({ pages, first }: OpenedScan): AsyncGenerator<SourcePa
   } finally {
     await pages.return(undefined as never).catch(() => undefined);
   }
-}
-
-/**
- * The time from which an incremental sync reads, hub time in ms. The stored watermark already includes the overlap
- * that was in force when it was stored. After a restart this overlap is unknown, so the sync reaches back by the
- * present overlap once more. In this way a longer overlap takes effect at once. A row that is read twice is no
- * change.
- */
-function incrementalBegin(own: MirroredCollection): number | undefined {
-  const watermarkMs = own.writer.progress?.watermarkMs ?? null;
-  if (watermarkMs === null) return undefined;
-  const isInherited = watermarkMs === own.inheritedWatermarkMs;
-  return isInherited ? watermarkMs - own.settings.incrementalOverlapMs : watermarkMs;
 }

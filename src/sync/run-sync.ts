@@ -106,7 +106,7 @@ function newSync(
   const stats = newSyncStats({ syncId, mode, startedAtMs: now() });
   // A row that is republished on request is not new.
   const mayJudge = isFull && republication === undefined && !confirming;
-  const isLate = mayJudge ? lateRows(own.writer.progress, own.inheritedWatermarkMs) : null;
+  const isLate = mayJudge ? lateRows(own.writer.progress) : null;
   if (isLate !== null) stats.rowsLate = 0;
   if (isLate !== null && !own.findings.hasIncrementalBrought) stats.filterSelectsNothing = true;
   return {

@@ -23,8 +23,6 @@ export interface MirroredCollection {
   /** The pages of earlier full syncs; null if every page is to be parsed. */
   readonly pages: PageMemory | null;
   readonly findings: HubFindings;
-  /** The watermark with which the session began: another process, with another overlap, may have stored it. */
-  readonly inheritedWatermarkMs: number | null;
   /** Throws if topics have lost records with which a full sync compares. */
   readonly requireRecords: () => Promise<void>;
   /** The collections of the session. */

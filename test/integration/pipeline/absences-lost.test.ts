@@ -62,9 +62,6 @@ async function publishOnlyVersions(): Promise<void> {
   await versions.full();
 }
 
-const changesSince = async (ends: Awaited<ReturnType<Mirror['ends']>>) =>
-  (await mirror.since(ends)).filter(({ topic }) => topic === mirror.topic('absence-changes'));
-
 /** Expects the only event of an absence to be news. */
 async function expectNews(id: string): Promise<void> {
   const changes = loggedChanges(await mirror.records('absence-changes'));

@@ -51,21 +51,6 @@ it('a sync of some scopes sets no watermark before a sync of all scopes has set 
   expect(session.writer.progress).toMatchObject({ watermarkMs: null, lastCompleteFull: null });
 });
 
-it('after incrementalOverlap was raised, the first incremental sync reaches further back, and no other', async () => {
-  const hub = loaded();
-  await runSync(await hub.session({ overlapMs: 5 * MINUTE }), 'FULL', { signal });
-  const loadedAtMs = hub.nowMs;
-  // The row is stamped twelve minutes before it is visible, as by a hub that refreshes its view.
-  hub.nowMs += 13 * MINUTE;
-  hub.put('late', 1, { modifiedAtMs: loadedAtMs - 12 * MINUTE });
-  const parts = await hub.session({ overlapMs: 20 * MINUTE });
-  expect(await runSync(parts, 'INCREMENTAL', { signal })).toMatchObject({ stats: { rowsCreated: 1 } });
-  const secondAtMs = hub.nowMs;
-  hub.nowMs += MINUTE;
-  await runSync(parts, 'INCREMENTAL', { signal });
-  expect(hub.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
-});
-
 it.each([
   ['is not suspected if the filter by time selects nothing', false, 2, true],
   ['that is too small is noticed by the next full sync', true, 1, null],

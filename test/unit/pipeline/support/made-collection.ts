@@ -94,7 +94,6 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     deletions,
     pages: null,
     findings: new HubFindings(),
-    inheritedWatermarkMs: null,
     requireRecords: () => Promise.resolve(),
     all: new Map(),
     ...own,

@@ -24,8 +24,6 @@ interface Session {
 export class MadeHub {
   rows: ReadonlyMap<string, Row> = new Map();
   readonly records: OutgoingRecord[] = [];
-  /** The times after which incremental scans asked; null for a full one. */
-  readonly filters: (number | null)[] = [];
   /** False: a filter by time selects nothing. */
   filterSelects = true;
   nowMs = Date.parse('2026-03-10T09:00:00Z');
@@ -80,7 +78,6 @@ export class MadeHub {
         all,
         pages,
         source: plainSource(this.#hub, collectionNamed(this.#name), tenantReader),
-        inheritedWatermarkMs: this.#progress?.watermarkMs ?? null,
       },
     });
   }
@@ -96,7 +93,6 @@ export class MadeHub {
 
   async *#readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
     const { modifiedAfterMs: afterMs = null, pages } = options;
-    this.filters.push(afterMs);
     await this.list();
     const total = this.#shown(afterMs).length;
     for (let number = 1, after: string | null = null; ; number += 1) {
