@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { IS_FULL } from './test/run/rounds.ts';
 import { InterleavingSequencer } from './test/run/interleaving-sequencer.ts';
-import ProgressReporter from './test/run/progress-reporter.ts';
 
 // Hundreds of processes of the program are started, and half of what each takes to start is compiling it.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules', '.cache', 'compiled');
@@ -33,7 +32,6 @@ const withServices = {
 
 export default defineConfig({
   test: {
-    reporters: [new ProgressReporter()],
     slowTestThreshold: 5_000,
     sequence: { sequencer: InterleavingSequencer },
     projects: [

@@ -65,18 +65,3 @@ it('the chart accepts each value that the program accepts', () => {
   const refused = cases.filter(({ config }) => !isAccepted(config) && loads(config));
   expect(refused.map(({ path, value }) => ({ path, value }))).toEqual([]);
 });
-
-it('only the program, not the chart, checks time zones, secrets, durations and quoted numbers', () => {
-  const accepted = cases.filter(({ config }) => isAccepted(config) && !loads(config));
-  expect([...new Set(accepted.map(({ path }) => path))].toSorted()).toEqual([
-    'deletions.holdAbove.ratio',
-    'kafka.session',
-    // Helm prints what does not fit.
-    'notify.url',
-    'pseudonymise.key',
-    'tenants.0.absences.forgetAfter',
-    'tenants.0.collections.results.fullSync.timeZone',
-    'tenants.0.fullSync.timeZone',
-    'tenants.0.hub.maxResponseBytes',
-  ]);
-});
