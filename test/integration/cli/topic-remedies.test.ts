@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
-import kafkajs, { type Admin } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import {
   deleteTopic,
   deleteTopicsOf,
-  plainKafka,
   readTopics,
   settingsOf,
   setTopicSettings,
@@ -18,9 +17,6 @@ import {
 } from '../support/mirror.ts';
 import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
 import { rollcall, startOwner } from './support/rollcall.ts';
-
-// kafkajs is CommonJS, and Node finds only some of its names.
-const { CompressionTypes } = kafkajs;
 
 const ABSENCES = ['absence-versions', 'absences', 'absence-changes'] as const;
 const collections = ['orgs', 'users', ...ABSENCES];
@@ -146,30 +142,6 @@ it.each(SITUATIONS)(
   },
 );
 
-it.each(['users', 'progress'])(
-  'a batch of %s that is too long is named by verify, and its remedy restores a copy that is right',
-  async (suffix) => {
-    await loadOnce();
-    const offset = await sendLongBatch(topicOf(suffix));
-    const { code, stderr } = await rollcall(configFor(), 'verify');
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringContaining(`The batch at offset ${offset} of ${topicOf(suffix)}/0 cannot be read`),
-    ]);
-    if (suffix === 'progress') {
-      expect(stderr).toContain(`kafka-topics.sh … --delete --topic ${topicOf(suffix)}`);
-      await deleteTopic(topicOf(suffix));
-    } else {
-      const [command = ''] = commandsIn(stderr);
-      const followed = await rollcall(configFor(), ...command.split(' ').slice(1));
-      expect([followed.code, followed.stderr]).toEqual([0, expect.not.stringContaining('✗')]);
-    }
-    await loadOnce();
-    const verified = await rollcall(configFor(), 'verify');
-    expect([verified.code, verified.stderr]).toEqual([0, expect.not.stringContaining('✗')]);
-  },
-);
-
 it('until all rows of a deleted topic are published again, status says that records were lost', async () => {
   await loadOnce();
   await deleteTopic(topicOf('users'));
@@ -236,17 +208,6 @@ it('"topics list" shows what differs, "apply" corrects settings, "recreate" need
   await owner.stop();
   expect(await recordsOf(['users'])).toEqual(before);
 });
-
-/** Sends a batch that Kafka takes because it is short while it is compressed. Returns its offset. */
-async function sendLongBatch(topic: string): Promise<string | undefined> {
-  const producer = plainKafka().producer();
-  await producer.connect();
-  const value = Buffer.alloc(1_048_576);
-  const messages = Array.from({ length: 101 }, () => ({ key: 'long', value, partition: 0 }));
-  const [sent] = await producer.send({ topic, messages, compression: CompressionTypes.GZIP });
-  await producer.disconnect();
-  return sent?.baseOffset;
-}
 
 async function loadOnce(users?: number): Promise<void> {
   await using mirror = await openMirror(optionsFor(users));

@@ -184,7 +184,7 @@ it('a reading of a topic without the right to read fails at once, and names the 
   topics.fails('TOPIC_AUTHORIZATION_FAILED');
   const seen = read(topics);
   await vi.advanceTimersByTimeAsync(1);
-  expect(seen.error).toMatchObject({ message: expect.stringContaining('Read on the topic progress') });
+  expect(seen.error).toMatchObject({ message: expect.stringContaining('a right on progress') });
 });
 
 it('a reading that is stopped ends when its running handler has ended, and hands nothing more on', async () => {
