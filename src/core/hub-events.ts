@@ -53,5 +53,5 @@ export type HubEvent =
       /** Why not in a mode that is tried before; null: no such mode failed. */
       readonly why: string | null;
     }
-  /** The hub does something that the specification does not say, or is slow; Rollcall goes on. `how`: a sentence about it. */
+  /** Pages of the hub are too large, or too slow; Rollcall goes on. `how`: a sentence about it. */
   | { readonly type: 'hub-differs'; readonly target: RequestTarget; readonly how: string };

@@ -4,16 +4,14 @@ import { HubError } from './hub-error.ts';
 
 /** Wrong credentials get a long wait: many servers lock a client that keeps trying. */
 const REFUSED: Backoff = { firstMs: 15_000, longestMs: 600_000 };
-/** The answer may be a proxy's, or this server's own form of a refusal. */
-const REFUSED_WITHOUT_CODE: Backoff = { firstMs: 500, longestMs: 600_000 };
 const IN_TROUBLE: Backoff = { firstMs: 500, longestMs: 60_000 };
 
 /** The longest wait within a request. For a longer one the sync fails, and its own retry waits. */
 const PATIENCE_MS = 30_000;
 
-function waitsAfter({ code, status }: HubError): Backoff {
-  if (code === 'HUB_TOKEN_REFUSED') return REFUSED;
-  return status === 400 || status === 401 || status === 403 ? REFUSED_WITHOUT_CODE : IN_TROUBLE;
+/** An answer without a code of RFC 6749 may be this server's own form of a refusal. */
+function waitsAfter({ status }: HubError): Backoff {
+  return status === 400 || status === 401 || status === 403 ? REFUSED : IN_TROUBLE;
 }
 
 const ASKS_AGAIN = 'Rollcall tries a corrected secret at once. It does not try this secret again before';

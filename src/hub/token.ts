@@ -114,8 +114,6 @@ export function createTokenSource(settings: TokenSettings, { of, http, now, onEv
     const token: Token = { value: grant.accessToken, obtainedAtMs: now(), accepted: false };
     const marginMs = Math.min(MARGIN_MS, grant.lifetimeMs / 4);
     const usableMs = Math.max(SHORTEST_USE_MS, grant.lifetimeMs - marginMs);
-    const how = 'its tokens expire at once; each is used for 5 s';
-    if (grant.lifetimeMs === 0 && reason === 'first') onEvent({ type: 'hub-differs', target: 'token', how });
     // Some services return the same token until it expires by their own clock: the next request after a pause asks
     // again.
     const usedMs = token.value === refused ? Math.min(usableMs, YOUNG_TOKEN_PAUSE_MS) : usableMs;

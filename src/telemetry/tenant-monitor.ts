@@ -1,5 +1,5 @@
 import type { TenantConfig } from '../config.ts';
-import { ApiWatch, OF_WHOLE_HUB } from '../core/health/api-watch.ts';
+import { HubWatch, OF_WHOLE_HUB } from '../core/health/hub-watch.ts';
 import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
 import { isFromHub, isOfOneCollection, RollcallError, type ErrorSource } from '../errors.ts';
@@ -42,9 +42,7 @@ export class TenantMonitor {
   readonly #now: () => number;
   readonly #isWithoutRedis: boolean;
   readonly #collections: ReadonlyMap<CollectionName, CollectionMonitor>;
-  readonly #oneRoster: ApiWatch;
-  /** The Core API may fail while the rest of the hub answers. */
-  readonly #core: ApiWatch;
+  readonly #hub = new HubWatch();
   /** What an event or a watch reported, by part. */
   readonly #reported = new Map<HealthPart, NotReady>();
   #owner: TenantFacts['owner'] = null;
@@ -59,8 +57,6 @@ export class TenantMonitor {
     this.#incrementalOverlapMs = config.incrementalOverlapMs;
     this.#now = now;
     this.#collections = monitorsOf(config);
-    this.#oneRoster = new ApiWatch('the hub');
-    this.#core = new ApiWatch('the Core API (schedules)');
     this.report('start', TAKING_OVER);
   }
 
@@ -114,9 +110,8 @@ export class TenantMonitor {
         this.#hubSkewMs = event.stats.startedAtMs - (nowMs - event.durationMs);
         this.#noteDerived(event.derived);
         this.#hubAnswers();
-        // One class or student that the hub never answers for is a reject, and no failure of the API.
-        if (event.outcome === 'complete')
-          (event.collection === 'schedules' ? this.#core : this.#oneRoster).forget();
+        // One class that the hub never answers for is a reject, and no failure of the hub.
+        if (event.outcome === 'complete' && event.collection !== 'schedules') this.#hub.forget();
         return this.#isFailureNew(event.collection);
       case 'sync-failed':
         if (isFromHub(event.error)) return this.#noteHubFailure(event.error, event.collection);
@@ -134,9 +129,7 @@ export class TenantMonitor {
     const nowMs = this.#now();
     const { tenant } = this;
     const reported = this.#reported.values();
-    const ofHub = this.#reported.has('hub')
-      ? []
-      : [...this.#oneRoster.reasons(nowMs), ...this.#core.reasons(nowMs)];
+    const ofHub = this.#reported.has('hub') ? [] : this.#hub.reasons(nowMs);
     return tenantStatus({
       tenant,
       incrementalOverlapMs: this.#incrementalOverlapMs,
@@ -155,7 +148,7 @@ export class TenantMonitor {
 
   #noteRequest(event: HubEvent, nowMs: number): void {
     const isKnown = event.type === 'request-failed' && this.#isFailing(event.target);
-    if (!isKnown) this.#apiOf(event).note(event, nowMs);
+    if (!isKnown) this.#hub.note(event, nowMs);
     const isAnswer = event.type === 'request-done' && event.target !== 'token';
     if (isAnswer || event.type === 'circuit-closed') this.#hubAnswers();
   }
@@ -189,10 +182,6 @@ export class TenantMonitor {
     if (this.#reported.has('hub') || this.#reported.has('start')) this.report('hub', reasonOf(error));
   }
 
-  #apiOf(event: HubEvent): ApiWatch {
-    return 'target' in event && event.target === 'schedules' ? this.#core : this.#oneRoster;
-  }
-
   live(collection: CollectionName): CollectionMonitor {
     const known = this.#collections.get(collection);
     if (known === undefined) throw new TypeError(`${this.tenant} does not mirror ${collection}`);
@@ -214,7 +203,7 @@ export class TenantMonitor {
 
   #sessionEnded(): void {
     this.isOwner = false;
-    for (const api of [this.#oneRoster, this.#core]) api.forget();
+    this.#hub.forget();
     for (const each of this.#collections.values()) each.endSyncs();
   }
 

@@ -58,15 +58,10 @@ it.each([
   expect(asked.map(({ authorization }) => authorization)).toEqual(['Bearer one', 'Bearer one', 'Bearer two']);
 });
 
-it('a token with expires_in 0 is renewed every five seconds, and this answer is reported once', async () => {
+it('a token with expires_in 0 is renewed every five seconds', async () => {
   const tokenScript = token('one', { expires_in: 0 });
   const reads = [0, 0, 4_000, 6_000, 10_000, 12_000].map((atMs) => ({ atMs }));
-  const { tokens, events } = await exchange([PAGE], { tokenScript, reads });
-  expect(tokens).toHaveLength(3);
-  const how = 'its tokens expire at once; each is used for 5 s';
-  expect(events.filter(({ type }) => type === 'hub-differs')).toEqual([
-    { type: 'hub-differs', target: 'token', how },
-  ]);
+  expect((await exchange([PAGE], { tokenScript, reads })).tokens).toHaveLength(3);
 });
 
 it.each([401, 403])('a scan goes on with a new token if the old one has expired (%i)', async (status) => {
@@ -188,11 +183,11 @@ it.each([
   [403, {}],
   [503, 'busy'],
 ])('a token endpoint is asked again after %i, at the time of its Retry-After', async (status, body) => {
-  const tokenScript = inTurn(answer(status, body, { 'retry-after': '2' }), token('t'));
+  const tokenScript = inTurn(answer(status, body, { 'retry-after': '20' }), token('t'));
   expect(await exchange([PAGE], { tokenScript })).toMatchObject({
     ids: ['a'],
     tokens: [{}, {}],
-    sleeps: [2000],
+    sleeps: [20_000],
   });
 });
 
@@ -231,9 +226,8 @@ const failure = (
 
 it.each([
   ['HUB_TOKEN_UNAVAILABLE', 503, [500, 1000, 2000], 60_000],
-  ['HUB_TOKEN_UNAVAILABLE', 401, [500, 1000, 2000], 600_000],
-  ['HUB_TOKEN_UNAVAILABLE', 400, [500, 1000, 2000], 600_000],
-  ['HUB_TOKEN_UNAVAILABLE', 403, [500, 1000, 2000], 600_000],
+  ['HUB_TOKEN_UNAVAILABLE', 400, [15_000, 30_000, 60_000], 600_000],
+  ['HUB_TOKEN_UNAVAILABLE', 403, [15_000, 30_000, 60_000], 600_000],
   ['HUB_TOKEN_REFUSED', 401, [15_000, 30_000, 60_000], 600_000],
 ] as const)('the wait for a token endpoint grows to a limit: %s, %i', (code, status, first, longestMs) => {
   const gate = new TokenGate(() => 0);
@@ -250,7 +244,7 @@ it('a long wait for a failing token endpoint is left to the sync', () => {
   const failures = Array.from({ length: 8 }, () =>
     gate.shut(failure(401, 'HUB_TOKEN_UNAVAILABLE'), 'secret'),
   );
-  expect(failures.map(({ retryable }) => retryable)).toEqual([...Array(6).fill(true), false, false]);
+  expect(failures.map(({ retryable }) => retryable)).toEqual([true, true, ...Array(6).fill(false)]);
   expect(() => gate.requireOpen('secret')).toThrow(expect.objectContaining({ retryable: false }) as Error);
 });
 
