@@ -54,13 +54,6 @@ function settingsFindings(tenant: Written, hasKey: boolean): Finding[] {
     if (listOf(settings['pseudonymise']).length > 0 && !hasKey) {
       findings.push({ path: [...path, 'pseudonymise'], message: 'needs pseudonymise.key, which is missing' });
     }
-    const dropped = new Set(listOf(settings['drop']));
-    for (const [position, field] of listOf(settings['pseudonymise']).entries())
-      if (dropped.has(field))
-        findings.push({
-          path: [...path, 'pseudonymise', position],
-          message: 'is in drop, too: a field may be in only one of these lists',
-        });
     return findings;
   });
 }

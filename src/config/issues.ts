@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { didYouMean } from '../core/did-you-mean.ts';
-import { mapOf, type KeyPath, type Problem } from './problem.ts';
+import type { KeyPath, Problem } from './problem.ts';
 import { keysAt, mechanismsWith, neededAt, type JsonSchema } from './shape.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -39,21 +39,8 @@ export function problemsOf(
     });
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknown([...path, key]));
     if (issue.code === 'invalid_key') return [unknown(path)];
-    const problem: Problem = { path, message: absence(file, path) ?? issue.message, line: lineOf(path) };
-    const isUntried = issue.code === 'invalid_union' && issue.errors.length === 0;
-    return isUntried ? [problem].concat(unknownBeside(file, path).map(unknown)) : [problem];
+    return [{ path, message: absence(file, path) ?? issue.message, line: lineOf(path) }];
   });
-}
-
-/**
- * The keys of a map that no mechanism knows. If `mechanism` itself is wrong, the schema tries none of its alternatives, so it
- * does not report these keys.
- */
-function unknownBeside({ value, schema }: { value: unknown; schema: JsonSchema }, path: KeyPath): KeyPath[] {
-  const map = path.slice(0, -1);
-  const known = keysAt(schema, map);
-  const written = Object.keys(mapOf(valueAt(value, map)));
-  return written.filter((key) => !known.includes(key)).map((key) => map.concat(key));
 }
 
 function whyUnknown(schema: JsonSchema, at: KeyPath): string {

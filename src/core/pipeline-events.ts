@@ -74,7 +74,7 @@ export type PipelineEvent =
     }
   /** A request to Kafka waited that long for a quota. */
   | { readonly type: 'throttled'; readonly ms: number }
-  | { readonly type: 'commit-failed'; readonly collection: CollectionName; readonly durationMs: number }
+  | { readonly type: 'commit-failed'; readonly collection: CollectionName }
   /** The events of absences in a committed transaction. */
   | {
       readonly type: 'absences-published';

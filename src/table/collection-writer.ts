@@ -174,9 +174,8 @@ export class CollectionWriter {
 
   /** The log runs the transactions of all collections one after another, and refuses those after a failure. */
   async #toLog(transaction: Transaction): Promise<Committed> {
-    const { log, emit, runtime } = this.#tenant;
+    const { log, emit } = this.#tenant;
     const collection = this.#own.name;
-    const calledAtMs = runtime.now();
     try {
       const committed = await log.commit(transaction);
       // Records of the changelog do not count, because the changelog is internal.
@@ -184,8 +183,7 @@ export class CollectionWriter {
       emit({ type: 'committed', collection, records, durationMs: committed.tookMs });
       return committed;
     } catch (error) {
-      if (hasCode(error, 'KAFKA_OUTCOME_UNKNOWN'))
-        emit({ type: 'commit-failed', collection, durationMs: runtime.now() - calledAtMs });
+      if (hasCode(error, 'KAFKA_OUTCOME_UNKNOWN')) emit({ type: 'commit-failed', collection });
       throw error;
     }
   }

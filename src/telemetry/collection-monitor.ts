@@ -176,7 +176,7 @@ export class CollectionMonitor {
 export function monitorsOf(config: TenantConfig): ReadonlyMap<CollectionName, CollectionMonitor> {
   return new Map(
     enabledCollections(config).map(({ name, keyset }) => {
-      const { incrementalEveryMs, fullSync } = config.collections[name];
+      const { incrementalEveryMs, fullSync } = config;
       const settings = { collection: name, hasIncremental: keyset, incrementalEveryMs, fullSync };
       return [name, new CollectionMonitor(settings)];
     }),

@@ -19,10 +19,10 @@ async function startOwnRegistry() {
 }
 
 const MIRRORED = only({
-  orgs: { incrementalEvery: '2s' },
+  orgs: {},
   users: {},
   'absence-summaries': {},
-  'absence-versions': { incrementalEvery: '2s' },
+  'absence-versions': {},
   absences: {},
   'absence-changes': {},
 });
@@ -47,7 +47,11 @@ it('a registry that lost its schemas gets them again, and commands that status n
   await using tenant = await startTestTenant();
   const [version = ''] = tenant.hub.district.ids('absence-versions').map(String);
   tenant.hub.district.patch('absence-versions', version, { fromTime: 'sometime' });
-  const config = tenant.configWith({ collections: MIRRORED, settings: { registry: { url: registryUrl } } });
+  const config = tenant.configWith({
+    collections: MIRRORED,
+    tenant: { incrementalEvery: '2s' },
+    settings: { registry: { url: registryUrl } },
+  });
 
   /** Restarts the registry, which keeps its schemas in memory, and lets other programs' schemas take the first ids. */
   async function loseSchemas(others: number, ...next: readonly { schema: string }[]): Promise<void> {

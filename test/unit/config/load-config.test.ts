@@ -60,13 +60,6 @@ it.each([
   expect(refusal(check).message).toBe(message);
 });
 
-it.each(['"${M}"', 'scrm'])('a mistyped key beside the mechanism %s is reported', (mechanism) => {
-  const yaml = yamlWith({ kafka: `sasl: { mechanism: ${mechanism}, username: u, pasword: "\${X}" }` });
-  const { message } = refusal(() => checkText({ path: 'rollcall.yaml', readFile: () => yaml }));
-  expect(message).toContain('kafka.sasl.pasword is not a known key; did you mean password?');
-  expect(message).not.toContain('username');
-});
-
 it.each([
   ['pasword', 'is not a known key; did you mean password?'],
   ['clientSecret', 'belongs to the mechanism oauthbearer, not to the one that is set'],
@@ -388,7 +381,7 @@ const without = (...names: string[]) => DEFAULT.filter((name) => !names.includes
 it.each([
   ['collections: all', DEFAULT],
   ['collections: [class-students, users]', ['users', 'class-students']],
-  ['collections: { results: { incrementalEvery: 5m } }', DEFAULT],
+  ['collections: { results: { drop: [score] } }', DEFAULT],
   ['collections: { results: { enabled: false } }', without('results')],
   ['collections: { class-students: { enabled: true } }', [...DEFAULT, 'class-students']],
   ['collections: [afterschool-users]', []],
@@ -412,7 +405,6 @@ it.each([
   [`${NO_ABSENCES}\nschedules: { daysBack: 1 }`, 'schedules.students needs the collection absences'],
   ['[schedules, absence-versions]\nschedules: { students: all }', 'students needs the collection students'],
   ['{ results: { drop: [sourcedId] } }', 'collections.results.drop[0]'],
-  ['{ users: { drop: [email], pseudonymise: [phone, email] } }', 'collections.users.pseudonymise[1]'],
   ['{ absence-versions: { drop: [replaces] } }', 'collections.absence-versions.drop[0]'],
   ['{ absence-versions: { drop: [student] } }', 'schedules of absent students need it'],
   ['{ schedules: { drop: [start] } }', 'collections.schedules.drop[0]'],
@@ -422,22 +414,6 @@ it.each([
   ['{ users: { pseudonymise: [email] } }\nzebra: 1', 'tenants[0].zebra'],
 ])('settings of collections that lack something or mean nothing are refused: %s: %s', (collections, why) => {
   expect(() => namesOf(`collections: ${collections}`)).toThrow(why);
-});
-
-it("a collection's own settings win over those of its tenant, which apply to the other collections", () => {
-  const own =
-    'incrementalEvery: 5m, drop: [replaces], ignore: [score], fullSync: { at: "02:30", timeZone: UTC }';
-  const tenant = tenantWith(`incrementalEvery: 90s\ncollections: { results: { ${own} } }`);
-  const none = { enabled: true, drop: [], pseudonymise: [], ignore: [] };
-  const daily = { at: '04:00', timeZone: 'Europe/Oslo' };
-  expect(tenant.collections.users).toEqual({ ...none, incrementalEveryMs: 90_000, fullSync: daily });
-  expect(tenant.collections.results).toEqual({
-    ...none,
-    incrementalEveryMs: 300_000,
-    fullSync: { at: '02:30', timeZone: 'UTC' },
-    drop: ['replaces'],
-    ignore: ['score'],
-  });
 });
 
 it('`progress` always has one partition, and a topic that kafka.partitions does not name has three', () => {
