@@ -28,8 +28,6 @@ export interface CollectionStatus extends ShownFacts {
   readonly rejected: number;
   /** Schema ids that published records name, and that the registry has lost: nobody can read these records. */
   readonly lostSchemas: readonly number[];
-  /** The topic of the collection, or `rejects`, has lost records, and no full sync has brought all rows again. */
-  readonly hasLostRecords: boolean;
   /** Rows that the hub counted and did not return in the last full sync. */
   readonly rowsShort: number;
   readonly late: NotReady | null;
@@ -91,7 +89,6 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     rowsOnHold: isSynced ? rowsOnHoldOf(facts, tenant) : 0,
     rejected,
     lostSchemas: lostSchemaIds(progress),
-    hasLostRecords: derivedFrom === null && full === null && progress?.firstLoad === 'over',
     rowsShort: short === null ? 0 : short.total - short.rows,
     isFresh: progress === null ? null : !isSynced || isFresh(facts, tenant),
     late: isSynced ? (lateness(facts, tenant) ?? (wait && { part: 'removals', ...wait })) : null,

@@ -2,8 +2,8 @@ import { countOf, formatCount } from '../words.ts';
 import type { CollectionStatus } from './collection-status.ts';
 
 /**
- * How far the first load of a tenant is: `first load: 34,000 of some 200,000 rows read, 2 of 5 collections complete`. The total
- * is that of the collections whose total the hub has named. The load is not the first one if topics have lost records.
+ * How far the load of a tenant is: `loading: 34,000 of some 200,000 rows read, 2 of 5 collections complete`. The total is that
+ * of the collections whose total the hub has named. It is the first load, or another one because topics have lost records.
  */
 export function firstLoad(collections: readonly CollectionStatus[]): string {
   const offered = collections.filter(({ isNotOffered }) => !isNotOffered);
@@ -19,8 +19,7 @@ export function firstLoad(collections: readonly CollectionStatus[]): string {
   const of = totals.length === 0 ? '' : ` of ${total}`;
   const rows = read === 0 ? '' : `${formatCount(read)}${of} rows read, `;
   const complete = offered.filter(isLoaded).length;
-  const isAgain = loading.length > 0 && loading.every(({ hasLostRecords }) => hasLostRecords);
-  return `${isAgain ? 'loading again after a loss' : 'first load'}: ${rows}${complete} of ${countOf(offered.length, 'collection')} complete`;
+  return `loading: ${rows}${complete} of ${countOf(offered.length, 'collection')} complete`;
 }
 
 function sum(numbers: readonly number[]): number {

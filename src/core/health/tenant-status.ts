@@ -198,9 +198,8 @@ function parsed(text: string) {
   return JSON.parse(text, (_, value: unknown) => (typeof value === 'string' ? printable(value) : value));
 }
 
-const LOAD_REMEDY = 'Wait for the first load: "rollcall status" and the status page say how far it has got.';
-const LOST_REMEDY =
-  'Wait: Rollcall reads all rows again, and publishes what the topics lack. "rollcall status" and the status page say how far it has got. "rollcall help KAFKA_RECORDS_LOST" says what to do meanwhile.';
+const LOAD_REMEDY =
+  'Wait: "rollcall status" and the status page say how far the load has got. If topics have lost records, "rollcall help KAFKA_RECORDS_LOST" says what to do meanwhile.';
 
 /** The collections without a complete full sync, derived ones only if their source has had one. */
 function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {
@@ -211,14 +210,8 @@ function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {
   const names = new Set(lacking.map(({ collection }) => collection));
   const ofOwn = lacking.filter(({ derivedFrom }) => derivedFrom === null || !names.has(derivedFrom));
   if (ofOwn.length === 0) return [];
-  const [lost = [], never = []] = [true, false].map((is) =>
-    ofOwn.flatMap((each) => (each.hasLostRecords === is ? [each.collection] : [])),
-  );
-  const why = [
-    ...(lost.length > 0 ? [`records of the topic or of rejects were lost: ${named(lost)}`] : []),
-    ...(never.length > 0 ? [`never loaded completely: ${named(never)}`] : []),
-  ].join('; ');
-  return [{ part: 'load', why, remedy: lost.length > 0 ? LOST_REMEDY : LOAD_REMEDY }];
+  const why = `not loaded completely: ${named(ofOwn.map(({ collection }) => collection))}`;
+  return [{ part: 'load', why, remedy: LOAD_REMEDY }];
 }
 
 /**

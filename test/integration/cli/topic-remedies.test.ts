@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Admin } from 'kafkajs';
 import {
-  deleteTopic,
   deleteTopicsOf,
   readTopics,
   settingsOf,
@@ -141,23 +140,6 @@ it.each(SITUATIONS)(
     expect(loggedChanges(changes).filter(({ snapshot }) => !snapshot)).toEqual([]);
   },
 );
-
-it('until all rows of a deleted topic are published again, status says that records were lost', async () => {
-  await loadOnce();
-  await deleteTopic(topicOf('users'));
-  hub.faults.set('latency=600000@users');
-  const owner = await startOwner(configFor());
-  const said = async (): Promise<string> => (await rollcall(configFor(), 'status', '--json')).stdout;
-  await vi.waitFor(async () => expect(await said()).toContain('"firstLoad":"loading again after a loss: '));
-  const lost = 'records of the topic or of rejects were lost: users"';
-  expect(await said()).toContain(lost);
-  await owner.stop();
-  // The next process knows it from the log.
-  expect(await said()).toContain(lost);
-  hub.faults.clear();
-  await loadOnce();
-  expect(await said()).not.toContain(lost);
-});
 
 it('"topics list" shows what differs, "apply" corrects settings, "recreate" needs --yes and no owner', async () => {
   const topics = (words: string, users?: number) => rollcall(configFor(users), 'topics', ...words.split(' '));

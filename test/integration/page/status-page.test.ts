@@ -185,7 +185,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     const page = await open(await serve(loading.board));
     expect(await page.textContent('#overall')).toBe('… loading');
     const said = await page.textContent('summary');
-    expect(said).toContain('… first load: 0 of 1 collection complete');
+    expect(said).toContain('… loading: 0 of 1 collection complete');
   });
 
   it('the status page says so when Rollcall no longer answers', async () => {

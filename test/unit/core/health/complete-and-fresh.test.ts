@@ -33,7 +33,7 @@ it.each<[string, Partial<TenantFacts>, (number | null)?]>([
     { reported: [later, away] },
     HOURS_MS,
   ],
-  ['first load: 0 of 1 collection complete', {}, null],
+  ['loading: 0 of 1 collection complete', {}, null],
   ['not fresh, up to 5 h ago', { isOwnerAlive: false }, HOURS_MS],
 ])('the copy of a tenant is called "%s" by what is wrong with the tenant', (said, facts, agoMs) => {
   expect(answer(facts, agoMs)).toBe(said);

@@ -11,15 +11,6 @@ const loading = (seen: number, expected: number | null) => ({
 const derived = { ...NONE, derivedFrom: 'absence-versions' };
 const missing = { ...NONE, isNotOffered: true };
 
-it('the progress of a load after a loss is not told as that of a first load', () => {
-  const lost = { ...loading(4_000, 20_000), hasLostRecords: true };
-  const told = [[lost], [lost, NONE]].map((each) => firstLoad(each as CollectionStatus[]));
-  expect(told).toEqual([
-    'loading again after a loss: 4,000 of some 20,000 rows read, 0 of 1 collection complete',
-    'first load: 4,000 of at least 20,000 rows read, 0 of 2 collections complete',
-  ]);
-});
-
 it.each([
   ['4,000 of some 20,000 rows read, 0 of 1 collection complete', [loading(4_000, 20_000)]],
   ['34,000 of some 50,000 rows read, 1 of 2 collections complete', [loaded(30_000), loading(4_000, 20_000)]],
@@ -27,6 +18,6 @@ it.each([
   ['4,000 rows read, 0 of 1 collection complete', [loading(4_000, null)]],
   ['30,000 rows read, 1 of 2 collections complete', [loaded(30_000), derived, missing]],
   ['0 of 2 collections complete', [NONE, NONE]],
-])('the progress of a first load is told as "%s"', (said, collections) => {
-  expect(firstLoad(collections as CollectionStatus[])).toBe(`first load: ${said}`);
+])('the progress of a load is told as "%s"', (said, collections) => {
+  expect(firstLoad(collections as CollectionStatus[])).toBe(`loading: ${said}`);
 });

@@ -20,7 +20,6 @@ interface Options extends Partial<CollectionFacts> {
   readonly rowsOnHold?: number;
   readonly isOnHold?: boolean;
   readonly isForeign?: boolean;
-  readonly firstLoad?: 'over';
   readonly short?: DeletionState['short'];
 }
 
@@ -33,7 +32,6 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     rowsOnHold = 0,
     isOnHold,
     isForeign,
-    firstLoad,
     short = null,
     ...more
   } = given;
@@ -48,7 +46,6 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     startedAtMs: NOW_MS - MINUTE_MS,
     rowsRejected: rejectedSince,
     rowsOnHold,
-    firstLoad,
     watermarkMs: NOW_MS - watermarkAgoMs,
     lastCompleteFull: fullAgoMs === null ? null : { ...full, startedAtMs: NOW_MS - fullAgoMs },
     deletions: { ...day, onHoldSinceMs, foreignSinceMs, short },
@@ -95,7 +92,7 @@ const reported = [
 ] as const;
 const foreign = { isForeign: true };
 const LATE = 'its daily full sync was due 5 h ago';
-const NEVER = 'loading | load: never loaded completely:';
+const NEVER = 'loading | load: not loaded completely:';
 const DECISION = 'needs-person | needs a decision:';
 const FOREIGN =
   'almost none of the rows that the hub returns for users, orgs match the published ones (HUB_FOREIGN_DATA), for 2 h';
@@ -133,10 +130,6 @@ it.each<Case>([
   ],
   ['well | all well, 3 contradictory absences', [users], { contradictions: 3 }],
   [`${NEVER} orgs, classes`, [users, orgs(lost), facts('classes', notLoaded)]],
-  [
-    'loading | load: records of the topic or of rejects were lost: orgs; never loaded completely: classes',
-    [users, orgs({ ...lost, firstLoad: 'over' }), facts('classes', notLoaded)],
-  ],
   [`late | full: users: ${LATE}`, [facts('users', late)]],
   [`late | full: users: ${LATE}, and waits for its turn`, [facts('users', { isWaiting: true, ...late })]],
   ['well | all well', [facts('users', { isWaiting: true, ...late })], { nowMs: NOW_MS - 3 * HOUR_MS }],
