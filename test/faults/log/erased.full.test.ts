@@ -86,7 +86,7 @@ it('data of a person who left the hub leaves the raw log within the bound, even 
   });
 });
 
-it('values that a new mapping drops or pseudonymises leave Redis, and the raw log within the bound', async () => {
+it('values that a new mapping drops or pseudonymises leave Redis, and within the bound also the raw log', async () => {
   const options = {
     hubOptions: { students: 12, startMs: Date.now() },
     settings: { ...settings(), pseudonymise: { key: 'a key of sixteen or more' } },

@@ -116,7 +116,7 @@ it('workers that get a new configuration one by one move and restart only the te
   await expectToFollowHub(TENANTS);
 });
 
-it('a worker takes over the tenants of a killed worker within a session, a heartbeat and the opening', async () => {
+it('a worker takes over the tenants of a killed worker once kafka.session has passed', async () => {
   other.kill('SIGKILL');
   const options = { timeout: SESSION_MS + OPENED_WITHIN_MS, interval: 100 };
   await vi.waitFor(async () => expect((await mirrored(one)).toSorted()).toEqual(TENANTS.toSorted()), options);

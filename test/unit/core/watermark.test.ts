@@ -26,7 +26,7 @@ it.each<[what: string, given: [number | null, number | null, number], expected: 
   expect(minutes).toEqual(expected);
 });
 
-it("a sync keeps the watermark at least the overlap before the hub's clock and before its own start", () => {
+it("the watermark is earlier than the hub's clock and the start of the sync by at least the overlap", () => {
   const localTimeMs = fc.integer({ min: 0, max: 4e12 });
   const previousSkewMs = fc.option(fc.integer({ min: -1e9, max: 1e9 }));
   const of = {

@@ -188,7 +188,7 @@ rule 4 (continued): a replacement that corrects the pupil ends one absence and b
   v1. v1; v2<v1@2; . → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1 → v1(v1)= v2(v2)=v2 !1
 rule 4 (continued): a new version restores an absence that had ended as continued
   v1 v2<v1@2. v1>v3 v3<v1. → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1, v1/3 RESTORED v3 → v1(v1 v3)=v3 v2(v2)=v2 !1
-rule 5 (tail and steps): each version after the one published last has its step, then the deletion
+rule 5 (tail and steps): each new version gets a step, and the deletion of the last one gets another
   v1. v1>v2 v2<v1>v3 v3<v2!. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v3, v1/4 DELETED v3 → v1(v1 v2 v3)=
 rule 5 (tail and steps): a deleted version that leaves the hub does not revive an older version
   v1>v2 v2<v1!. -v2. v1>v2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 → v1(v1 v2)=
