@@ -8,7 +8,6 @@ import {
 } from '../../integration/support/stack-kafka.ts';
 import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
-import { healed } from '../support/checker.ts';
 import { troubledTenant } from '../support/tenant.ts';
 
 const WAYS: Readonly<Record<string, (topic: string) => Promise<void>>> = {
@@ -35,9 +34,6 @@ const RUNNING = (IS_FULL ? ALONE.map((loss) => [loss]) : [IN_TURN]).map((losses)
   process: 'running',
 }));
 const STOPPED = IS_FULL ? ALONE.map((loss) => ({ losses: [loss], process: 'stopped' })) : [];
-
-/** Rollcall checks its topics once a minute when nothing else makes it do so. */
-const NOTICED_WITHIN_MS = 80_000;
 
 describe.each(ROUNDS)('round %i', (seed) => {
   it.each([...RUNNING, ...STOPPED])(
@@ -67,15 +63,3 @@ describe.each(ROUNDS)('round %i', (seed) => {
     },
   );
 });
-
-it.runIf(IS_FULL)(
-  'a lost topic is noticed and filled again even while nothing changes at the hub',
-  async () => {
-    await using tenant = await troubledTenant({ seed: 1 });
-    tenant.start();
-    await tenant.heals();
-    await recreateTopic(tenant.topic('results'));
-    await healed(tenant, NOTICED_WITHIN_MS);
-    await tenant.endsWell({ lost: ['results'] });
-  },
-);

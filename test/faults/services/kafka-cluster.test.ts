@@ -70,6 +70,19 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
+    name: 'the brokers were restarted one after another',
+    async strike(tenant) {
+      for (const broker of kafka.services) {
+        broker.kill('SIGTERM');
+        await vi.waitUntil(() => !broker.isRunning());
+        await broker.restart();
+        await kafka.inSync();
+        await tenant.flows();
+      }
+      await tenant.ready();
+    },
+  },
+  {
     name: 'too few replicas in sync, then two brokers away',
     async strike(tenant) {
       const topic = tenant.topic('users');

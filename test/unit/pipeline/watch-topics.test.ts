@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
-import { requireRecords, watchTopics } from '../../../src/session/watch-topics.ts';
+import { watchTopics } from '../../../src/session/watch-topics.ts';
 import type { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 
 const MINUTE_MS = 60_000;
 
-it('lost records are reported with the topic that has lost them', async () => {
+it('a running process looks for lost records by itself, and names the topic that has lost them', async () => {
   const offsets = { 'p.t.users/0': 4, 'p.t.rejects/0': 7 };
   const ends = { users: 5, rejects: 0 };
   const tenant = {
@@ -19,8 +19,8 @@ it('lost records are reported with the topic that has lost them', async () => {
     },
   } as unknown as Tenant;
   const writer = { committed: { offsets, firstOffsets: {} } } as unknown as CollectionWriter;
-  const found = requireRecords(tenant, new Map([['users', writer]]), new AbortController().signal);
-  await expect(found).rejects.toMatchObject({ code: 'KAFKA_RECORDS_LOST', topic: 'p.t.rejects' });
+  const watching = watchTopics(tenant, new Map([['users', writer]]), new AbortController().signal);
+  await expect(watching).rejects.toMatchObject({ code: 'KAFKA_RECORDS_LOST', topic: 'p.t.rejects' });
 });
 
 it('a right taken from a running process is named within ten minutes, and its return within one', async () => {
