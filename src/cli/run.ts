@@ -110,22 +110,16 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
 /** What the group of the workers says, on the board and in the log. */
 function groupLog(board: Board, logger: Logger): Pick<WorkerOptions, 'onAssigned' | 'onTrouble'> {
   let lastCode: string | null = null;
-  let isRefused = false;
   return {
     onAssigned: (tenants) => {
       board.showTenants(tenants);
-      if (isRefused) board.report('kafka', null);
-      isRefused = false;
       lastCode = null;
       const of = board.configured.length;
       const what = `${tenants.length === 0 ? 'no tenant is' : 'tenants are'} assigned to this process`;
       logger.info({ tenants: tenants.length, of }, what);
     },
-    onTrouble: (error, keepsTenants) => {
-      isRefused ||= keepsTenants;
-      const reason = { why: describeError(error), remedy: error.remedy };
-      if (keepsTenants) board.report('kafka', reason);
-      else board.reportNoGroup(reason);
+    onTrouble: (error) => {
+      board.reportNoGroup({ why: describeError(error), remedy: error.remedy });
       if (error.code !== lastCode) logger.warn({ error }, describeError(error));
       lastCode = error.code;
     },

@@ -25,11 +25,8 @@ export interface WorkerGroupOptions {
   readonly onAssigned: (assignment: Assignment) => void;
   /** Called when the tenants may be another worker's by now: stop them. The next call is `onAssigned`, or `onTrouble`. */
   readonly onLost: (why: RollcallError) => void;
-  /**
-   * The process has no assignment, for this reason, and tries again. `keepsTenants`: Kafka refuses the membership,
-   * but no other worker has been given the tenants. The next call of `onAssigned` ends this.
-   */
-  readonly onTrouble: (why: RollcallError, keepsTenants: boolean) => void;
+  /** The process has no assignment, for this reason, and tries again. The next call of `onAssigned` ends this. */
+  readonly onTrouble: (why: RollcallError) => void;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   readonly random: () => number;
@@ -95,8 +92,6 @@ export class WorkerGroup {
   #isAlone = false;
   /** Until this time no other worker has the tenants. */
   #leaseUntilMs = 0;
-  /** Why Kafka has refused the membership since its last confirmation; null: Kafka has not refused it. */
-  #refusal: RollcallError | null = null;
   /** When the last request was sent whose answer shows that the coordinator knows this member. */
   #askedAtMs = 0;
 
@@ -123,7 +118,7 @@ export class WorkerGroup {
   }
 
   async #stayMember(): Promise<void> {
-    const { sleep, random, now } = this.#options;
+    const { groupId, onTrouble, sleep, random, now } = this.#options;
     const { signal } = this.#ending;
     let isMember = false;
     let failures = 0;
@@ -132,7 +127,7 @@ export class WorkerGroup {
       await sleep(waitMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       try {
-        this.#coordinator ??= await this.#options.kafka.coordinatorOf(this.#options.groupId, 'group');
+        this.#coordinator ??= await this.#options.kafka.coordinatorOf(groupId, 'group');
         if (signal.aborted) return;
         if (isMember && this.#isOutdated) {
           isMember = false;
@@ -162,19 +157,11 @@ export class WorkerGroup {
           this.#coordinator = null;
           this.#askedAtMs = -Infinity;
           const mayCome = now() - begunAtMs < COMES_WITHIN_MS && COORDINATOR_COMES.test(type ?? '');
-          this.#report(error, this.#memberId === '' && mayCome);
+          if (!this.#isHolding && !(this.#memberId === '' && mayCome))
+            onTrouble(kafkaError(error, `joining the group ${groupId}`));
         }
       }
     }
-  }
-
-  /** Reports a refusal. Reports any other failure only if the tenants have stopped, and no coordinator may come soon. */
-  #report(error: unknown, mayCome: boolean): void {
-    const { groupId, onTrouble } = this.#options;
-    const why = kafkaError(error, `joining the group ${groupId}`);
-    const isRefused = why.code === 'KAFKA_REFUSED';
-    if (isRefused) this.#refusal = why;
-    if (isRefused || !(this.#isHolding || mayCome)) onTrouble(why, this.#isHolding);
   }
 
   /** Uses a connection of its own, because the membership ends if an answer comes late. */
@@ -228,9 +215,7 @@ export class WorkerGroup {
       this.#leaseUntilMs = this.#askedAtMs + sessionMs - LEASE_MARGIN_MS;
       // An answer that comes so late is too old to rely on, because the watch of the lease looks only once a heartbeat.
     } while (this.#leaseUntilMs <= now() + this.#heartbeatMs);
-    const isNews = assigned !== null || !this.#isHolding || this.#refusal !== null;
-    this.#refusal = null;
-    if (this.#ending.signal.aborted || !isNews) return;
+    if (this.#ending.signal.aborted || (assigned === null && this.#isHolding)) return;
     // Without a new assignment, the generation is still that from before the lease ended, so no other worker has been
     // given the tenants since.
     const known = new Set(this.#options.tenants());
@@ -268,7 +253,7 @@ export class WorkerGroup {
   #lose(): void {
     if (!this.#isHolding) return;
     this.#isHolding = false;
-    this.#options.onLost(this.#refusal ?? notConfirmed(this.#options.groupId));
+    this.#options.onLost(notConfirmed(this.#options.groupId));
   }
 
   /** Waits for a request, whatever its outcome, but not longer than this time. */

@@ -138,13 +138,18 @@ export function topicsOf({ kafka }: Config, tenantConfig: TenantConfig): readonl
   }));
 }
 
+/** The name of the group in Kafka by which the workers share the tenants. */
+export function workersGroup(topicPrefix: string): string {
+  return `${topicPrefix}.workers`;
+}
+
 /** What the owner of tenants uses of Kafka. */
 export function usedResources(config: Config, tenants: readonly TenantConfig[]): UsedResources {
-  const ids = tenants.map(({ id }) => `${config.kafka.topicPrefix}.${id}`);
+  const { topicPrefix } = config.kafka;
   return {
     topic: tenants.flatMap((tenant) => topicsOf(config, tenant)).map(({ name }) => name),
-    'transactional-id': ids,
-    group: [],
+    'transactional-id': tenants.map(({ id }) => `${topicPrefix}.${id}`),
+    group: [workersGroup(topicPrefix)],
   };
 }
 

@@ -5,7 +5,7 @@ import { WorkerGroup, type WorkerGroupOptions } from '../log/worker-group.ts';
 import { sleep } from '../runtime.ts';
 import { Semaphore, Turns } from '../semaphore.ts';
 import type { Assembly } from '../session/assemble.ts';
-import type { StartedTenant } from '../session/started-tenant.ts';
+import { workersGroup, type StartedTenant } from '../session/started-tenant.ts';
 import type { Coordination } from '../state/coordination.ts';
 import {
   announceOwner,
@@ -43,10 +43,7 @@ export interface WorkerOptions {
   readonly factsOf?: FactsOf | undefined;
   /** Called with the tenants that this process is to mirror, before it begins with the new ones. */
   readonly onAssigned?: ((tenants: readonly string[]) => void) | undefined;
-  /**
-   * Called when the process is not in the group of the workers, with the reason. `keepsTenants`: it goes on mirroring
-   * the tenants that it has.
-   */
+  /** Called when the process is not in the group of the workers, with the reason. */
   readonly onTrouble?: WorkerGroupOptions['onTrouble'] | undefined;
   /** Calls `onChanged` after each change of the configuration of the assembly, until it is disposed of. */
   readonly followConfig?: ((onChanged: (change: ConfigChange) => void) => Disposable) | undefined;
@@ -91,9 +88,9 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
     },
     onLost: (why) => {
       for (const place of places.values()) place.lose(why);
-      options.onTrouble?.(why, false);
+      options.onTrouble?.(why);
     },
-    onTrouble: (why, keepsTenants) => options.onTrouble?.(why, keepsTenants),
+    onTrouble: (why) => options.onTrouble?.(why),
   });
   using _ = options.followConfig?.(({ added, changed, removed }) => {
     if (signal.aborted) return;
@@ -115,7 +112,7 @@ function joinGroup({ kafka, config }: Assembly): (events: GroupEvents) => Worker
     new WorkerGroup({
       ...events,
       kafka,
-      groupId: `${topicPrefix}.workers`,
+      groupId: workersGroup(topicPrefix),
       tenants: () => config.tenants.map(({ id }) => id),
       sessionMs,
       revision: process.env['ROLLCALL_REVISION'] ?? '',

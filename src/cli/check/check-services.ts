@@ -29,11 +29,9 @@ export async function* checkKafka(
     sasl && ('username' in sasl ? sasl.username : 'clientId' in sasl ? sasl.clientId : sasl.mechanism);
   const as = user === undefined ? '' : `, as ${user}`;
   const topics = tenants.flatMap((tenant) => topicsOf(config, tenant));
-  const used = usedResources(config, tenants);
   await requireKafka(assembly, signal);
   yield* brokersFound(await kafka.tryEach(topics.map(({ name }) => name)), as);
-  const group = [`${topicPrefix}.workers`, ...used.group];
-  const denied = await missingRights(kafka, { ...used, group });
+  const denied = await missingRights(kafka, usedResources(config, tenants));
   if (denied.length === 0)
     yield ok(
       'rights',
