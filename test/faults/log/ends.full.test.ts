@@ -3,7 +3,7 @@ import { patchKafkaJs } from '../../../src/log/wire/kafkajs-patches.ts';
 import { copyRedis, flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { readTopicsAt, type TopicRecord } from '../../integration/support/read-topics.ts';
 import { ROUNDS } from '../../run/rounds.ts';
-import { appendAborted, compactUntil, EAGER_CLEANER } from '../support/compaction.ts';
+import { compactUntil, EAGER_CLEANER } from '../support/compaction.ts';
 import { startOwnKafka } from '../support/kafka.ts';
 import { CLOCK_MAIN, machineClock } from '../support/machine-clock.ts';
 import { troubledTenant, type TroubledTenant } from '../support/tenant.ts';
@@ -80,24 +80,5 @@ describe.each(ROUNDS)('round %i', (round) => {
     await tenant.nextHeals(COMPACTED);
     comeBack();
     await expectPublishedAgain(tenant, id);
-  });
-
-  it('recovery reads partitions to their end even if they end in an aborted transaction', async () => {
-    await using tenant = await troubledTenant({ seed: round, kafka });
-    await tenant.nextHeals();
-    for (const lose of [false, true]) {
-      await appendAborted(kafka.brokers, tenant.topics);
-      if (lose) await flushRedis(tenant.topicPrefix);
-      await tenant.nextHeals();
-    }
-    const child = tenant.start();
-    await tenant.heals();
-    await appendAborted(kafka.brokers, tenant.topics);
-    tenant.churn.step(20);
-    await tenant.heals();
-    child.kill('SIGKILL');
-    await child.endsWith('SIGKILL');
-    await appendAborted(kafka.brokers, tenant.topics);
-    await tenant.nextHeals();
   });
 });

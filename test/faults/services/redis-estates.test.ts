@@ -31,18 +31,6 @@ const SENTINEL: readonly SentinelFault[] = [
       old.service.kill('SIGCONT');
     },
   },
-  {
-    name: 'Sentinels made two failovers by command',
-    async strike(tenant, { redis }) {
-      for (let times = 0; times < 2; times += 1) {
-        const old = await redis.primary();
-        await redis.failOver();
-        await redis.failedOver(old);
-        await tenant.ready();
-        await tenant.flows();
-      }
-    },
-  },
 ];
 
 function slotOf(tenant: TroubledTenant, redis: RedisCluster): Promise<number> {

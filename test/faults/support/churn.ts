@@ -33,8 +33,8 @@ export class Churn {
   }
 
   /** Makes some changes now and then, until it is disposed of. */
-  live(everyMs = 200): Disposable {
-    const timer = setInterval(() => this.step(5), everyMs);
+  live(): Disposable {
+    const timer = setInterval(() => this.step(5), 200);
     return { [Symbol.dispose]: () => clearInterval(timer) };
   }
 

@@ -52,8 +52,6 @@ export async function startSentinelRedis(certificates?: Certificates) {
     replicaUrl: `redis://127.0.0.1:${replicas[0]?.port}`,
     /** What the Sentinels hold for the primary now. */
     primary,
-    /** Tells the Sentinels to change the primary, as soon as they are done with an earlier change. */
-    failOver: () => vi.waitFor(async () => void (await admin.call('SENTINEL', 'FAILOVER', MASTER))),
     /** Waits until the Sentinels have made another server the primary. */
     async failedOver(from: RedisNode): Promise<void> {
       await vi.waitFor(async () => {

@@ -83,19 +83,6 @@ function batchOf(all: readonly BatchRecord[]): RecordBatch {
   return batch;
 }
 
-it('a record batch holds what was appended before and after it was sealed', () => {
-  const [first, second] = [
-    { key: 'a', body: Buffer.from('1'), schemaId: 1, headers: {} },
-    { key: 'b', body: null, schemaId: 1, headers: { ce_id: 'x' } },
-  ];
-  const batch = batchOf([first]);
-  batch.seal(OWNER, NOW_MS - 1);
-  batch.append(second);
-  const owner = { ...OWNER, firstSequence: 4 };
-  expect(batch.seal(owner, NOW_MS)).toEqual(batchOf([first, second]).seal(owner, NOW_MS));
-  expect(batch).toHaveLength(2);
-});
-
 it('a record batch leaves its memory to a later batch, which holds nothing of it', () => {
   fc.assert(
     fc.property(records(30), records(30), (earlier, later) => {
