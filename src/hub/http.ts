@@ -87,7 +87,6 @@ function headerOf(headers: Dispatcher.ResponseData['headers'], name: string): st
 const NOT_RESOLVED = ['its host name cannot be resolved', 'Check the host name in {}, and DNS.'] as const;
 const NO_ROUTE = ['there is no route to it', 'Check the network, firewall and {}.'] as const;
 const NOT_IN_TIME = ['no connection within the time limit', 'Check the network, firewall and {}.'] as const;
-const CLOSED = ['this client is closed', 'There is nothing to do: Rollcall is stopping.'] as const;
 
 /** What the codes of the system and of undici say; `{}`: the setting that the address comes from. */
 const NETWORK_CODES: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
@@ -98,8 +97,6 @@ const NETWORK_CODES: Readonly<Record<string, readonly [what: string, remedy: str
   ENETUNREACH: NO_ROUTE,
   UND_ERR_CONNECT_TIMEOUT: NOT_IN_TIME,
   ETIMEDOUT: NOT_IN_TIME,
-  UND_ERR_DESTROYED: CLOSED,
-  UND_ERR_CLOSED: CLOSED,
 };
 
 function codeOf(error: unknown): string {
@@ -133,7 +130,7 @@ function networkError(error: unknown, { where, setting }: { where: string; setti
   // No cause is attached: it may contain received data (HTTPParserError.data, a certificate's names).
   return new HubError('HUB_UNREACHABLE', `Cannot read ${where}: ${what}`, {
     remedy: remedy.replace('{}', setting),
-    retryable: !isUntrusted(code) && !isTls(code) && NETWORK_CODES[code] !== CLOSED,
+    retryable: !isUntrusted(code) && !isTls(code),
   });
 }
 

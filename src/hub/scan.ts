@@ -194,11 +194,6 @@ class Scanner {
   /** A page took too long or was too large. Returns true if a smaller one is to be asked for at once. */
   #asksOtherwise(error: HubError, limit: number): boolean {
     const because = asksForSmallerPages(error);
-    // How long a short page takes says nothing about usual pages.
-    if (because !== null && this.#isCutShort) {
-      this.#cut = null;
-      return because === 'too-large';
-    }
     if (because === 'too-large') {
       if (limit === 1) throw noSmallerPage(error);
       // The first time, a single row shows whether the hub honours the limit.

@@ -80,9 +80,6 @@ it('a lookup of rows by id fails with an error of the hub, and cancels all its o
 
 it.each([
   ['HUB_REQUEST_REFUSED', 302, {}],
-  ['HUB_FORBIDDEN', 403, {}],
-  ['HUB_NOT_OFFERED', 404, {}],
-  ['HUB_BODY_INVALID', 200, {}],
   ['HUB_UNAVAILABLE', 500, {}],
   ['HUB_CIRCUIT_OPEN', 500, { breaker: { failures: 2 } }],
   ['HUB_TOKEN_REFUSED', 200, { tokenScript: answer(401, { error: 'invalid_client' }) }],
