@@ -2,7 +2,7 @@ import { afterAll, expect, it } from 'vitest';
 import { frame } from '../../unit/log/support/frame.ts';
 import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
 import { rollcall } from '../cli/support/rollcall.ts';
-import { openMirror, registerAbsence, type Mirror, type MirrorOptions } from '../support/mirror.ts';
+import { openMirror, registerAbsence, type MirrorOptions } from '../support/mirror.ts';
 import {
   deleteTopic,
   plainKafka,
