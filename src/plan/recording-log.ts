@@ -89,10 +89,7 @@ export class RecordingLog implements TenantLog {
     const shown = isReject ? (splitCompositeKey(key)?.[1] ?? key) : key;
     keys[kind].push(shown);
     const { watermarkMs } = this.#ownership?.progress.get(source) ?? {};
-    if (!(Date.parse(record.headers['ce_time'] ?? '') > (watermarkMs ?? Infinity))) return;
-    news.add(shown);
-    // The removal of an absence has no time of its own: the time of its event counts.
-    if (topic === 'absence-changes') this.planned(source, 'absences').news.add(key);
+    if (Date.parse(record.headers['ce_time'] ?? '') > (watermarkMs ?? Infinity)) news.add(shown);
   }
 
   ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {

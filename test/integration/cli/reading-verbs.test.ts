@@ -174,15 +174,6 @@ describe('where no process runs', () => {
     expect(stdout).toMatch(new RegExp(`^ *users +- .* ago +${users()} `, 'm'));
     expect(stdout).toContain(`Redis at ${NOBODY} does not answer`);
   });
-
-  it('pull says that removals wait when the hub shows fewer rows than it counts', async () => {
-    tenant.hub.faults.set('skip-rows@users');
-    const { code, stderr } = await say('pull --full');
-    tenant.hub.faults.clear();
-    const said = /^! users: removals wait, because the hub shows \d+ of the \d+ rows that it counts$/m;
-    expect([code, stderr]).toEqual([0, expect.stringMatching(said)]);
-    expect(stderr).not.toContain('hub.paging');
-  });
 });
 
 describe('check before the first run', async () => {

@@ -245,24 +245,3 @@ it('verify reports each kind of error in absences and rejects, but no contradict
   // No step of an absence is published again.
   expect(await verify(config, '--repair')).toEqual({ code: 1, found: stays.toSorted() });
 });
-
-it('verify says that the next sync removes an absence deleted at the hub, and the next sync does so', async () => {
-  await using mirror = await openMirror({
-    collections: ['absence-versions', 'absences', 'absence-changes'],
-    hubOptions: { students: 20, size: { absencesPerStudentYear: 6 }, startMs: Date.now() },
-  });
-  await mirror.full();
-  const view = await mirror.view('absences');
-  const [deleted = ''] = view.keys();
-  const version = String(view.get(deleted)?.value?.['sourcedId']);
-  mirror.hub.district.deleteAbsence(version);
-  const found = [
-    `next-sync absence-changes left-over ${deleted}`,
-    `next-sync absence-versions different ${version}`,
-    `next-sync absences left-over ${deleted}`,
-  ];
-  expect(await verify(mirror.configText)).toEqual({ code: 0, found });
-  await mirror.incremental();
-  expect(await verify(mirror.configText)).toEqual({ code: 0, found: [] });
-  expect((await mirror.view('absences')).has(deleted)).toBe(false);
-});
