@@ -25,6 +25,10 @@ const collectionSettingsSchema = z
       .describe(
         'Whether the collection is mirrored. Three collections can be off by default: `class-students` is always off, `afterschool-users` is off while `afterschools` is empty, and `schedules` is off while the collection from which it takes its students is off (`absences` or `students`, see `schedules.students`).',
       ),
+    incrementalEvery: duration({ min: '1ms', max: '1d' })
+      .optional()
+      .describe("Replaces the tenant's incrementalEvery for this collection."),
+    fullSync: fullSync.optional().describe("Replaces the tenant's fullSync."),
     drop: fieldNames.describe(
       'Top-level fields that are never published, even if they are in `pseudonymise`, too.',
     ),
@@ -117,7 +121,8 @@ export const tenant = z
     ...rest,
     incrementalEveryMs: incrementalEvery,
     incrementalOverlapMs: incrementalOverlap,
-    collections: resolveCollections(collections, rest),
+    /** Settings of each collection, with the tenant's defaults. */
+    collections: resolveCollections(collections, { ...rest, incrementalEveryMs: incrementalEvery }),
   }));
 
 type WrittenSettings = z.output<typeof collectionSettingsSchema>;
@@ -127,6 +132,8 @@ export interface CollectionSettings extends Readonly<
 > {
   /** Also false if there is nothing to read: `afterschool-users` without `afterschools`, `schedules` without students. */
   readonly enabled: boolean;
+  readonly incrementalEveryMs: number;
+  readonly fullSync: z.output<typeof fullSync>;
 }
 
 type WrittenCollections = 'all' | readonly string[] | Readonly<Partial<Record<string, WrittenSettings>>>;
@@ -134,6 +141,8 @@ type WrittenCollections = 'all' | readonly string[] | Readonly<Partial<Record<st
 function resolveCollections(
   written: WrittenCollections,
   tenant: {
+    incrementalEveryMs: number;
+    fullSync: z.output<typeof fullSync>;
     afterschools: readonly string[];
     schedules: { readonly students: WhichStudents };
   },
@@ -145,6 +154,8 @@ function resolveCollections(
       : (own?.enabled ?? collectionNamed(name).byDefault);
     const settings: CollectionSettings = {
       enabled: wanted && (name !== 'afterschool-users' || tenant.afterschools.length > 0),
+      incrementalEveryMs: own?.incrementalEvery ?? tenant.incrementalEveryMs,
+      fullSync: own?.fullSync ?? tenant.fullSync,
       drop: own?.drop ?? [],
       pseudonymise: own?.pseudonymise ?? [],
       ignore: own?.ignore ?? [],

@@ -84,7 +84,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
   const log = new KafkaLog({
     ...place,
     encodeProgress: (value) => codecs.progress.toBuffer(value),
-    timeZone: tenantConfig.fullSync.timeZone,
+    timeZone: tenantConfig.collections.schedules.fullSync.timeZone,
     wanted: topics,
     schemas,
     owner,
@@ -220,10 +220,10 @@ function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: Collec
     encodeReject: (value) => compiled.codecs.rejects.toBuffer(value),
     incrementalEveryMs:
       name === 'schedules'
-        ? Math.min(LESSONS_EVERY_MS, tenantConfig.incrementalEveryMs)
-        : tenantConfig.incrementalEveryMs,
+        ? Math.min(LESSONS_EVERY_MS, settings.incrementalEveryMs)
+        : settings.incrementalEveryMs,
     incrementalOverlapMs: tenantConfig.incrementalOverlapMs,
-    fullSync: tenantConfig.fullSync,
+    fullSync: settings.fullSync,
     size: new TransactionSize(),
     parentIds: name === 'afterschool-users' ? tenantConfig.afterschools : undefined,
   };
@@ -236,7 +236,7 @@ function scheduleSettings(
   const settings = tenantConfig.collections.schedules;
   if (!settings.enabled) return undefined;
   const { fields, ...rest } = tenantConfig.schedules;
-  const { timeZone } = tenantConfig.fullSync;
+  const { timeZone } = settings.fullSync;
   const pseudonymiseKey = config.pseudonymise?.key.reveal();
   const reader = new DayReader({ ...settings, fields, timeZone, pseudonymiseKey });
   const readSchedule: ReadSchedule = async (request) => {

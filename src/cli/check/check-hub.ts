@@ -240,7 +240,7 @@ async function lessonsFinding(
   unmet: UnmetSettings,
 ): Promise<Finding> {
   const { fields } = tenant.schedules;
-  const { timeZone } = tenant.fullSync;
+  const { timeZone } = tenant.collections.schedules.fullSync;
   const window = windowAround(zoneClock(timeZone).dateAt(Date.now()), tenant.schedules);
   const { lessons } = await hub.readSchedule({ student, ...window, signal });
   for (const lesson of lessons) unmet.noteRow(lesson);

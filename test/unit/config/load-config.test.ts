@@ -381,7 +381,7 @@ const without = (...names: string[]) => DEFAULT.filter((name) => !names.includes
 it.each([
   ['collections: all', DEFAULT],
   ['collections: [class-students, users]', ['users', 'class-students']],
-  ['collections: { results: { drop: [score] } }', DEFAULT],
+  ['collections: { results: { incrementalEvery: 5m } }', DEFAULT],
   ['collections: { results: { enabled: false } }', without('results')],
   ['collections: { class-students: { enabled: true } }', [...DEFAULT, 'class-students']],
   ['collections: [afterschool-users]', []],
@@ -414,6 +414,22 @@ it.each([
   ['{ users: { pseudonymise: [email] } }\nzebra: 1', 'tenants[0].zebra'],
 ])('settings of collections that lack something or mean nothing are refused: %s: %s', (collections, why) => {
   expect(() => namesOf(`collections: ${collections}`)).toThrow(why);
+});
+
+it("a collection's own settings win over those of its tenant, which apply to the other collections", () => {
+  const own =
+    'incrementalEvery: 5m, drop: [replaces], ignore: [score], fullSync: { at: "02:30", timeZone: UTC }';
+  const tenant = tenantWith(`incrementalEvery: 90s\ncollections: { results: { ${own} } }`);
+  const none = { enabled: true, drop: [], pseudonymise: [], ignore: [] };
+  const daily = { at: '04:00', timeZone: 'Europe/Oslo' };
+  expect(tenant.collections.users).toEqual({ ...none, incrementalEveryMs: 90_000, fullSync: daily });
+  expect(tenant.collections.results).toEqual({
+    ...none,
+    incrementalEveryMs: 300_000,
+    fullSync: { at: '02:30', timeZone: 'UTC' },
+    drop: ['replaces'],
+    ignore: ['score'],
+  });
 });
 
 it('`progress` always has one partition, and a topic that kafka.partitions does not name has three', () => {
