@@ -15,6 +15,7 @@ import { createLogger, logLevelFrom, openLogDestination } from '../telemetry/log
 import { createMetrics } from '../telemetry/metrics.ts';
 import { notify } from '../telemetry/notify.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
+import { logFirstLoads } from '../telemetry/log-first-loads.ts';
 import { commandsHere } from '../commands-here.ts';
 import { forTerminal, pageOn } from './help.ts';
 import { packageVersion } from './package-version.ts';
@@ -81,6 +82,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   const watched = servicesOf(assembly).map((service) =>
     watchService(service, { board, logger, signal: ended.signal }),
   );
+  watched.push(logFirstLoads(board, { logger, signal: ended.signal }));
   // Whatever happens to notices, the mirror goes on.
   const notifying = notify(config, { board, metrics: registry, logger, signal: ended.signal });
   watched.push(notifying.catch((error: unknown) => logger.error({ error }, describeError(error))));

@@ -55,6 +55,11 @@ function registerCounters(registry: Registry) {
       'Published changes of absences, by operation, including those of a first load.',
       ['tenant', 'operation'],
     ),
+    deviations: counter(
+      'hub_deviations_total',
+      'Deviations of a hub from its specification: rows older than the published ones; versions of absences that it did not show when asked.',
+      ['tenant', 'kind'],
+    ),
     syncs: new Histogram({
       name: 'rollcall_sync_duration_seconds',
       help: 'Duration of syncs, complete or not: sum and count.',
@@ -90,6 +95,7 @@ function countEvent(
       // Counters exist before they count, so that a first failure shows as an increase.
       for (const outcome of ['committed', 'unknown']) transactions.inc({ tenant, outcome }, 0);
       for (const outcome of ROW_OUTCOMES) rows.inc({ tenant, collection: event.collection, outcome }, 0);
+      for (const kind of ['older-row', 'not-shown']) counters.deviations.inc({ tenant, kind }, 0);
       if (event.contradictions === null) return;
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, 0);
       return;
@@ -115,6 +121,8 @@ function countEvent(
       counters.syncs.observe({ tenant, collection, mode: MODES[mode] }, event.durationMs / 1000);
       if (event.type !== 'sync-ended') return;
       rows.inc({ tenant, collection, outcome: 'removed' }, event.stats.rowsRemoved);
+      counters.deviations.inc({ tenant, kind: 'older-row' }, event.stats.rowsOlder);
+      counters.deviations.inc({ tenant, kind: 'not-shown' }, event.stats.absences.notShown);
       return;
     }
     case 'committed':

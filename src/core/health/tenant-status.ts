@@ -199,7 +199,7 @@ function parsed(text: string) {
 }
 
 const LOAD_REMEDY =
-  'Wait: "rollcall status" and the status page say how far the load has got. If topics have lost records, "rollcall help KAFKA_RECORDS_LOST" says what to do meanwhile.';
+  'Wait: "rollcall status", the status page and the log say how far the load has got. If topics have lost records, "rollcall help KAFKA_RECORDS_LOST" says what to do meanwhile.';
 
 /** The collections without a complete full sync, derived ones only if their source has had one. */
 function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {

@@ -28,7 +28,7 @@ const PAGE: PipelineEvent = {
   },
   rows: 3,
 };
-const ENDED = syncEnded({ stats: { ...stats, rowsRemoved: 4 }, durationMs: 2_000, rejects: 1 });
+const ENDED = syncEnded({ stats: { ...stats, rowsRemoved: 4, rowsOlder: 3 }, durationMs: 2_000, rejects: 1 });
 const CHAINS = {
   type: 'absences-published',
   tally: { created: 3, replaced: 2, deleted: 1, restored: 1, forgotten: 4, shown: 1, hidden: 0, notShown: 2 },
@@ -65,6 +65,7 @@ it('metrics appear with their names, labels and values', async () => {
         const [outcome, count] = each.split(' ');
         return `rollcall_rows_total{${scope},outcome="${outcome}"} ${count}`;
       }),
+      'rollcall_hub_deviations_total{tenant="north",kind="older-row"} 3',
       `rollcall_rows_short{${scope}} 60`,
       `rollcall_rejects{${scope}} 1`,
       `rollcall_sync_in_progress{${scope},mode="incremental"} 1`,
@@ -104,6 +105,7 @@ it('metrics have contradictory absences from the start on, and counters before t
   const ended = { ...ENDED, stats: { ...stats, absences: CHAINS.tally } };
   const twice = await linesAfter(start, { ...CHAINS, contradictions: null }, CHAINS, ended);
   expect(twice).toContain('rollcall_absence_changes_total{tenant="north",operation="created"} 6');
+  expect(twice).toContain('rollcall_hub_deviations_total{tenant="north",kind="not-shown"} 2');
   const lines = await linesAfter(start, { type: 'session-opened' });
   const counters = [
     'rollcall_transactions_total{tenant="north",outcome="unknown"} 0',
