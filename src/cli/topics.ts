@@ -85,8 +85,8 @@ Exit codes: 0 every topic fits; 1 a topic has another number of partitions than 
       'after',
       `
 Use it to change the number of partitions, or if absences are lost (ABSENCES_LOST). The next "rollcall run" publishes all
-records of the topic again, as a snapshot. Consumers must then read from the beginning, too (rollcall help consuming). The
-topics of absences are always recreated together.
+rows of the topic again. Consumers must then read from the beginning, too (rollcall help consuming). The topics of absences
+are always recreated together, and all their events are then marked as snapshots.
 
 Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes was not given.`,
     )

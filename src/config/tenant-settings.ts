@@ -23,7 +23,7 @@ const collectionSettingsSchema = z
     enabled: flag()
       .optional()
       .describe(
-        'Whether the collection is mirrored. Three collections can be off by default: `class-students` is always off, `afterschool-users` is off while `afterschools` is empty, and `schedules` is off while the collection from which it takes its students is off (`absences` or `students`, see `schedules.students`).',
+        'Whether the collection is mirrored. These collections are off unless you switch them on: `class-students`; `afterschool-users`, while `afterschools` is empty; and `schedules`, while the collection from which it takes its students is off (`absences` or `students`, see `schedules.students`).',
       ),
     incrementalEvery: duration({ min: '1ms', max: '1d' })
       .optional()
