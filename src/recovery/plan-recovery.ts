@@ -32,6 +32,11 @@ export interface Recovery {
   /** Whether all absences were published at least once. */
   readonly isFirstLoadOver: boolean;
   /**
+   * Whether versions were published while absences were not mirrored. Then absences lack these versions, and are derived
+   * from all versions again.
+   */
+  readonly lacksAbsences: boolean;
+  /**
    * Whether the index is copied under another mapping than the one under which it was made. The copy lacks the
    * entries that the mapping in force does not allow, until a full sync brings the rest (invariant 12).
    */
@@ -52,7 +57,7 @@ export async function planRecovery(
     progress === null ? new Set<TopicSuffix>() : findTopicLosses({ progress, derived, ends, position });
   const known = { progress, derived, position };
   const hasLostRows = lost.has(collection) || lost.has('rejects');
-  const hasLostTopics = [collection, ...derived.keys()].some((name) => lost.has(name));
+  const hasLostTopics = DERIVED_COLLECTIONS.some((name) => lost.has(name));
   const isContinued =
     progress !== null && !hasLostTopics && [...derived.values()].some((each) => each !== null);
   const holds = async (suffix: TopicSuffix): Promise<boolean> =>
@@ -70,13 +75,16 @@ export async function planRecovery(
         });
   // If rows are lost, the index is rebuilt. This would drop the only copy of its absences.
   const absences = source === 'index' && hasLostRows ? 'lost' : source;
-  if ((hasLostRows || hasLostTopics) && progress !== null && absences !== 'lost')
+  const transactionIds = new Set([...derived.values()].map((each) => each?.transactionId));
+  const lacksAbsences = progress !== null && derived.size > 0 && !transactionIds.has(progress.transactionId);
+  const beginsAgain = hasLostTopics && absences === 'nothing';
+  if ((hasLostRows || beginsAgain) && progress !== null && absences !== 'lost')
     ({ progress, derived } = await recordTopicLosses(tenant, { progress, derived }, lost));
   // The next transactions fill the lost changelog again.
   if (absences === 'index' && progress !== null) progress = withoutChangelog(progress);
   const mapping = tenant.absences?.reader.mapping ?? null;
   const isRemapped = absences === 'changelog' && (progress?.mapping ?? null) !== mapping;
-  const found = { collection, progress, derived, position, absences, isRemapped };
+  const found = { collection, progress, derived, position, absences, lacksAbsences, isRemapped };
   return {
     ...found,
     isFirstLoadOver: wasFirstLoadOver(derived, absences),
@@ -98,7 +106,7 @@ function planOf(
     progress:
       progress === null ? null : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
     index: position,
-    transactionIds: ownership.transactionIds.get(collection) ?? new Set(),
+    transactionIds: commonIds(ownership, [collection, ...(known.lacksAbsences ? [] : derived.keys())]),
     nowMs: tenant.runtime.now(),
   });
 }
@@ -119,6 +127,15 @@ async function holdsRecords(
   return isFound;
 }
 
+/**
+ * The transactions that covered all of these collections. An index from a time when one of the collections was not
+ * mirrored lacks the records of that collection.
+ */
+function commonIds({ transactionIds }: Ownership, collections: readonly CollectionName[]): Set<string> {
+  const [first = new Set<string>(), ...others] = collections.map((name) => new Set(transactionIds.get(name)));
+  return others.reduce((common, ids) => common.intersection(ids), first);
+}
+
 /** The progress of the collections derived from one; empty for most. */
 function derivedOf({ absences }: Tenant, collection: CollectionName, ownership: Ownership): DerivedProgress {
   if (absences === undefined || collection !== 'absence-versions') return new Map();
@@ -136,8 +153,7 @@ function wasFirstLoadOver(derived: DerivedProgress, absences: AbsenceSource | nu
  * - `nothing`: nothing was ever published, or the topics were recreated, so that the absences begin again
  * - `changelog`: a copy of `absence-state`
  * - `index`: the index, which is at the end of the log, fills the lost changelog
- * - `lost`: neither of the two is left, or what was published is lost, or versions were published while absences were
- *   not mirrored: a person decides
+ * - `lost`: neither of the two is left, or what was published is lost: a person decides
  */
 export type AbsenceSource = 'nothing' | 'changelog' | 'index' | 'lost';
 
@@ -145,7 +161,7 @@ export interface AbsenceFacts {
   readonly progress: Progress | null;
   readonly derived: ReadonlyMap<DerivedCollection, Progress | null>;
   readonly position: IndexPosition | null;
-  /** Whether `absence-versions`, `absences` or `absence-changes` lost records. */
+  /** Whether `absences` or `absence-changes` lost records. */
   readonly hasLostTopics: boolean;
   /** Whether `absence-state` lost records. */
   readonly hasLostChangelog: boolean;
@@ -166,15 +182,13 @@ export function absenceSource(facts: AbsenceFacts): AbsenceSource {
   if (progress === null || [...derived.values()].every((each) => each === null))
     // If the changelog has entries that `progress` knows nothing of, nothing would ever remove them.
     return facts.hasChangelog ? 'lost' : 'nothing';
-  // Versions were published while absences were not mirrored.
-  if (![...derived.values()].some((each) => each?.transactionId === progress.transactionId)) return 'lost';
   if (!facts.hasLostChangelog && progress.absenceState === STATE_COMPLETE) return 'changelog';
   return position?.transactionId === progress.transactionId ? 'index' : 'lost';
 }
 
 export function absencesLost(tenantId: string): RollcallError {
-  const what = `Absences of ${tenantId} cannot be continued: absence-versions, absences and absence-changes need a decision`;
+  const what = `Published absences of ${tenantId}, or the state from which Rollcall continues them, are lost: absence-versions, absences and absence-changes need a decision`;
   return new RollcallError('ABSENCES_LOST', what, {
-    remedy: `One of the topics of absences has lost records, or absences were not mirrored for a time. If you have a copy of the topics, restore it. Otherwise load all absences again, which may give them other ids: stop the process, run "rollcall topics recreate absences --tenant ${tenantId} --yes", and start the process`,
+    remedy: `If absences, absence-changes or absence-state were deleted by mistake and you have a copy, restore it. Otherwise load all absences again, which may give them other ids: stop the process, run "rollcall topics recreate absences --tenant ${tenantId} --yes", and start the process`,
   });
 }

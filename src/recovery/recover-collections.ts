@@ -7,13 +7,15 @@ import {
 import { allOffsets, offsetsOf, type Offsets } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
 import type { Ownership } from '../log/log.ts';
-import type { IndexPosition } from '../state/index-store.ts';
+import type { IndexPosition, IndexReplay } from '../state/index-store.ts';
 import { absencesLost, planRecovery, type Recovery } from './plan-recovery.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 import { readEnds, type TopicEnds } from './topic-ends.ts';
 import { topicsWith } from './topic-losses.ts';
 import { applyLog, type Behind } from './apply-log.ts';
 import type { Tenant } from '../table/tenant.ts';
+import { decodeEntry } from '../core/absences/entry-codec.ts';
+import { HASH_OF_NO_ROW } from '../core/rows/content-hash.ts';
 
 interface BehindWith extends Behind {
   readonly recovery: Recovery;
@@ -31,7 +33,7 @@ export async function recoverCollections(
   for (const collection of collections) {
     const recovery = await planRecovery(tenant, { collection, ownership, ends, signal });
     if (recovery.absences === 'lost') starts.set(collection, await lostStart(tenant, recovery));
-    else if (recovery.plan.kind === 'current' && recovery.position !== null)
+    else if (recovery.plan.kind === 'current' && recovery.position !== null && !recovery.lacksAbsences)
       starts.set(collection, await startOf(tenant, recovery, currentPosition(tenant, recovery, ends)));
     else behind.push(await beginReplay(tenant, recovery));
   }
@@ -66,7 +68,9 @@ async function finishReplay(
   { recovery, replay }: BehindWith,
   { readUpTo, ends }: { readUpTo: Offsets; ends: TopicEnds },
 ): Promise<WriterStart> {
-  const { progress, derived, isRemapped } = recovery;
+  const { progress, derived, lacksAbsences, isRemapped } = recovery;
+  const mayLackRows = lacksAbsences || progress?.lastCompleteFull == null;
+  if (recovery.absences !== null && mayLackRows) await presumeVersions(replay);
   // The data itself shows how far it goes, even if `progress` was lost, or says that records were lost.
   const topics = topicsWith(recovery);
   const reached = topics.map((topic) => ({ offsets: offsetsOf(readUpTo, topic) }));
@@ -111,11 +115,12 @@ async function startOf(
   recovery: Recovery,
   position: IndexPosition | null,
 ): Promise<WriterStart> {
-  const { collection, plan, progress, derived, absences, isFirstLoadOver } = recovery;
+  const { collection, plan, progress, derived, absences, lacksAbsences, isFirstLoadOver } = recovery;
   const index = tenant.state.collection(collection);
   const start = {
     progress,
-    derived,
+    // What was published before absences were switched off is no longer complete.
+    derived: lacksAbsences ? incomplete(derived) : derived,
     indexed: position?.transactionId ?? '',
     isChangelogComplete: absences === 'changelog',
     isFirstLoadOver,
@@ -143,8 +148,32 @@ async function startOf(
 
 const HOW = { current: 'current', resume: 'resumed', rebuild: 'rebuilt' } as const;
 
+function incomplete(derived: Recovery['derived']): Recovery['derived'] {
+  return new Map(
+    [...derived].map(([name, each]) => [name, each === null ? null : { ...each, lastCompleteFull: null }]),
+  );
+}
+
 /** The topics that collections are written to. */
 function topicsOf({ absences }: Tenant, collections: readonly CollectionName[]): readonly TopicSuffix[] {
   const hasAbsences = absences !== undefined && collections.includes('absence-versions');
   return [...collections, 'rejects', ...(hasAbsences ? [...DERIVED_COLLECTIONS, STATE_TOPIC] : [])];
+}
+
+/**
+ * Adds a row with unknown content for each version that an absence has as `present` and that the log does not hold,
+ * because the log lost it. A full sync then finds the row, or treats it like any missing row (invariant 3).
+ */
+export async function presumeVersions(
+  replay: Pick<IndexReplay, 'entries' | 'lookup' | 'write'>,
+): Promise<void> {
+  for await (const entries of replay.entries('absences')) {
+    const present = entries.flatMap(([key, value]) =>
+      decodeEntry(key, value).members.flatMap(({ id, state }) => (state === 'present' ? [id] : [])),
+    );
+    const rows = await replay.lookup('rows', present);
+    const lost = present.filter((_id, at) => (rows[at] ?? null) === null);
+    if (lost.length > 0)
+      await replay.write(lost.map((key) => ({ area: 'rows', key, value: HASH_OF_NO_ROW })));
+  }
 }

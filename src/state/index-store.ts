@@ -61,6 +61,10 @@ export type IndexValues = readonly (Buffer | null)[];
 export interface IndexReplay {
   /** Takes changes in the log's order; the last change of a key wins. Throws `INDEX_DIVERGED` if the replay is void. */
   write(changes: readonly IndexChange[]): Promise<void>;
+  /** Returns the replay's values so far. A void replay may return anything; its next `write` throws. */
+  lookup(area: IndexArea, keys: readonly string[]): Promise<IndexValues>;
+  /** Returns the replay's entries so far, with the guarantees of {@link CollectionIndex.keys}. */
+  entries(area: IndexArea): AsyncIterable<readonly IndexEntry[]>;
   finish(position: IndexPosition): Promise<void>;
 }
 

@@ -33,11 +33,7 @@ export class MemoryIndex implements CollectionIndex {
 
   async lookup(area: IndexArea, keys: readonly string[], expected: string | null): Promise<IndexValues> {
     this.#requireAt(expected);
-    const values = memberOf(this.#areas, area);
-    return keys.map((key) => {
-      const value = values.get(key.toWellFormed());
-      return value === undefined ? null : Buffer.from(value, 'latin1');
-    });
+    return this.#valuesOf(area, keys);
   }
 
   async apply(
@@ -94,12 +90,22 @@ export class MemoryIndex implements CollectionIndex {
         requireCurrent();
         this.#write(changes);
       },
+      lookup: async (area, keys) => this.#valuesOf(area, keys),
+      entries: (area) => this.entries(area),
       finish: async (position) => {
         requireCurrent();
         this.#position = copyOf(position);
         this.#replay = null;
       },
     };
+  }
+
+  #valuesOf(area: IndexArea, keys: readonly string[]): IndexValues {
+    const values = memberOf(this.#areas, area);
+    return keys.map((key) => {
+      const value = values.get(key.toWellFormed());
+      return value === undefined ? null : Buffer.from(value, 'latin1');
+    });
   }
 
   #requireAt(transactionId: string | null): void {

@@ -116,6 +116,11 @@ export class RedisIndex implements CollectionIndex {
           await this.#write(guard, null, changes.slice(at, at + REPLAY_CHANGES_AT_ONCE));
         }
       },
+      lookup: async (area, keys) => {
+        const key = memberOf(this.#keys.areas, area);
+        return valuesIn(await this.#connection.transaction((commands) => askValues(commands, key, keys)));
+      },
+      entries: (area) => this.entries(area),
       finish: async (position) => this.#write(guard, position, []),
     };
   }

@@ -2,7 +2,7 @@ import { afterAll, expect, it } from 'vitest';
 import { frame } from '../../unit/log/support/frame.ts';
 import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
 import { rollcall } from '../cli/support/rollcall.ts';
-import { openMirror, registerAbsence, type MirrorOptions } from '../support/mirror.ts';
+import { openMirror, registerAbsence, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import {
   deleteTopic,
   plainKafka,
@@ -55,12 +55,8 @@ async function expectSound(): Promise<void> {
 
 const register = (): string => registerAbsence(mirror.hub);
 
-async function publishOnlyVersions(): Promise<void> {
-  const { hub, topicPrefix } = mirror;
-  await using versions = await openMirror({ collections: ['absence-versions'], hub, topicPrefix });
-  register();
-  await versions.full();
-}
+const changesSince = async (ends: Awaited<ReturnType<Mirror['ends']>>) =>
+  (await mirror.since(ends)).filter(({ topic }) => topic === mirror.topic('absence-changes'));
 
 /** Expects the only event of an absence to be news. */
 async function expectNews(id: string): Promise<void> {
@@ -95,16 +91,38 @@ it('events of changed absences have snapshot false, even if the progress topic w
   await expectNews(next);
 });
 
+it('the loss of the topic absence-versions ends only absences that have left the hub', async () => {
+  const vanished = register();
+  await mirror.incremental();
+  const ends = await mirror.ends();
+  await lose('absence-versions');
+  mirror.hub.district.purgeAbsence(vanished);
+  expect(await restarted()).toEqual(WELL);
+  await mirror.full();
+  await expectSound();
+  expect((await changesSince(ends)).map(({ key }) => key)).toEqual([vanished, vanished]);
+});
+
+it('switching the derived collections of absences off and on again loses no absence', async () => {
+  const { hub, topicPrefix } = mirror;
+  const gone = register();
+  await mirror.incremental();
+  {
+    await using versions = await openMirror({ collections: ['absence-versions'], hub, topicPrefix });
+    register();
+    await versions.full();
+  }
+  hub.district.purgeAbsence(gone);
+  expect(await restarted()).toEqual(WELL);
+  await mirror.full();
+  await expectSound();
+});
+
 it.each([
-  [
-    'a loss of absence-state and Redis',
-    () => Promise.all([lose('absence-state'), flushRedis(mirror.topicPrefix)]),
-  ],
-  ['a loss of absences', () => truncateTopic(mirror.topic('absences'))],
-  ['a loss of absence-versions', () => truncateTopic(mirror.topic('absence-versions'))],
-  ['a time without absences', publishOnlyVersions],
+  ['absence-state and Redis', () => Promise.all([lose('absence-state'), flushRedis(mirror.topicPrefix)])],
+  ['absences', () => truncateTopic(mirror.topic('absences'))],
 ] as const)(
-  'after %s, each start asks for a decision, and absences begin again in recreated topics',
+  'after a loss of %s, each start asks for a decision, and absences begin again in recreated topics',
   async (_name, loseThem) => {
     await loseThem();
     const ends = await mirror.ends();

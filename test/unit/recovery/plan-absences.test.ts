@@ -36,7 +36,6 @@ test.each<[string, string, Partial<AbsenceFacts>]>([
   ['absences were never mirrored', 'nothing', { ...never, hasChangelog: false }],
   ['there is nothing at all', 'nothing', { progress: null, ...empty }],
   ['derived topics have no progress', 'lost', never],
-  ['absences were not mirrored for a time', 'lost', { progress: { ...progress, transactionId: 't10' } }],
   ['`progress` and the events are lost', 'lost', { progress: null, hasEvents: false }],
   ['only `progress` is lost', 'changelog', { progress: null }],
   ['`progress` and the changelog are lost', 'lost', { progress: null, hasChangelog: false }],

@@ -6,6 +6,7 @@ import type {
   IndexArea,
   IndexChange,
   IndexEntry,
+  IndexReplay,
   StateStore,
 } from '../../../src/state/index-store.ts';
 import { allEntries, checkPrefixOfTheLog } from './prefix-of-the-log.ts';
@@ -113,19 +114,40 @@ function describeIndex(newIndex: NewIndex): void {
     await expect(index.apply('tx-0', positionAt(2), second)).rejects.toEqual(diverged);
     for (const area of AREAS) expect(await index.count(area)).toBe(5_000);
     await index.apply('tx-1', positionAt(2), second);
-    const expectSecond = async (): Promise<void> => {
+    const expectSecond = async (from: Pick<IndexReplay, 'entries'>): Promise<void> => {
       for (const area of AREAS) {
         const wanted = second.flatMap(({ area: of, key, value }) =>
           of === area && value !== null ? [[key, value] as const] : [],
         );
-        expect(await allEntries(index, area)).toEqual(new Map(wanted));
+        expect(await allEntries(from, area)).toEqual(new Map(wanted));
       }
     };
-    await expectSecond();
+    await expectSecond(index);
     const replay = await index.rebuild();
     await replay.write(second);
+    await expectSecond(replay);
+    const pointers = second.filter(({ area }) => area === 'pointers').map(({ value }) => value);
+    expect(await replay.lookup('pointers', keys)).toEqual(pointers);
     await replay.finish(positionAt(3));
-    await expectSecond();
+    await expectSecond(index);
+  });
+
+  it('the index of a collection without absences refuses entries of absences', async () => {
+    const index = await newIndex('users');
+    const misplaced = [set('a'), put('pointers', 'a')];
+    const replay = await index.rebuild();
+    const ofReplay = [() => replay.write(misplaced), () => replay.lookup('absences', ['a'])];
+    for (const attempt of ofReplay) await expect(attempt()).rejects.toThrow(RangeError);
+    await replay.finish(positionAt(1));
+    const ofIndex = [
+      () => index.apply('tx-1', positionAt(2), misplaced),
+      () => index.lookup('pointers', ['a'], 'tx-1'),
+      () => index.count('open'),
+      () => allKeys(index, 'open'),
+      () => allEntries(index, 'open'),
+    ];
+    for (const attempt of ofIndex) await expect(attempt()).rejects.toThrow(RangeError);
+    expect(await index.lookup('rows', ['a'], 'tx-1')).toEqual([null]);
   });
 }
 

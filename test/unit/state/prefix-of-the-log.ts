@@ -136,17 +136,10 @@ class World {
       await expectDiverged(index.resume({ ...rest, transactionId }));
     }
     if (reflected === null) return;
+    const lookup = (area: IndexArea) => index.lookup(area, KEYS, position?.transactionId ?? null);
+    await this.#checkContents({ lookup, entries: (area) => index.entries(area) }, reflected);
     for (const area of this.#areas) {
-      const wanted = new Map<string, Buffer>();
-      for (const change of this.#log.slice(0, reflected).flatMap(({ changes }) => changes)) {
-        if (change.area !== area) continue;
-        if (change.value === null) wanted.delete(change.key);
-        else wanted.set(change.key, change.value);
-      }
-      const values = KEYS.map((key) => wanted.get(key) ?? null);
-      assert.deepEqual(await index.lookup(area, KEYS, position?.transactionId ?? null), values);
       const entries = await allEntries(index, area);
-      assert.deepEqual(entries, wanted);
       const keys = new Set<string>();
       for await (const batch of index.keys(area)) for (const key of batch) keys.add(key);
       assert.deepEqual(keys, new Set(entries.keys()));
@@ -161,12 +154,32 @@ class World {
     for (let at = from; at < this.#log.length; at += size) {
       const some = this.#log.slice(at, at + size);
       await replay.write(some.flatMap(({ changes }) => changes));
+      const lookup = (area: IndexArea) => replay.lookup(area, KEYS);
+      await this.#checkContents({ lookup, entries: (area) => replay.entries(area) }, at + some.length);
       if (crash) return;
     }
     const last = this.#log.at(-1)?.position;
     if (crash || last === undefined) return;
     await replay.finish(last);
     this.#reflected = this.#log.length;
+  }
+
+  /** What is read must be the first transactions of the log. */
+  async #checkContents(
+    read: { lookup: (area: IndexArea) => Promise<unknown>; entries: IndexReplay['entries'] },
+    transactions: number,
+  ): Promise<void> {
+    for (const area of this.#areas) {
+      const wanted = new Map<string, Buffer>();
+      for (const change of this.#log.slice(0, transactions).flatMap(({ changes }) => changes)) {
+        if (change.area !== area) continue;
+        if (change.value === null) wanted.delete(change.key);
+        else wanted.set(change.key, change.value);
+      }
+      const values = KEYS.map((key) => wanted.get(key) ?? null);
+      assert.deepEqual(await read.lookup(area), values);
+      assert.deepEqual(await allEntries(read, area), wanted);
+    }
   }
 
   #append(changes: readonly IndexChange[]): IndexPosition {
@@ -180,9 +193,12 @@ async function expectDiverged(work: Promise<unknown>): Promise<void> {
   await assert.rejects(work, { code: 'INDEX_DIVERGED' });
 }
 
-export async function allEntries(index: CollectionIndex, area: IndexArea): Promise<Map<string, Buffer>> {
+export async function allEntries(
+  from: Pick<IndexReplay, 'entries'>,
+  area: IndexArea,
+): Promise<Map<string, Buffer>> {
   const found = new Map<string, Buffer>();
-  for await (const batch of index.entries(area)) for (const [key, value] of batch) found.set(key, value);
+  for await (const batch of from.entries(area)) for (const [key, value] of batch) found.set(key, value);
   return found;
 }
 
