@@ -165,12 +165,10 @@ function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean = () => 
       line: file.lineOf(path),
     })),
   ];
-  // A value that could not be filled in has a problem already. Only if its key must not be there, this counts instead.
+  // A value that could not be filled in has a problem already. If its key must not be there, this is another problem.
   const unfilled = new Set(file.problems.map(({ path }) => formatPath(path)));
-  const surplus = new Set(found.filter((each) => each.isOfKey).map(({ path }) => formatPath(path)));
-  const isSurplus = (path: KeyPath) => path.some((_, at) => surplus.has(formatPath(path.slice(0, at + 1))));
   const problems = [
-    ...ofText.filter(({ path }) => !isSurplus(path)),
+    ...ofText,
     ...found.filter(
       ({ path, message, isOfKey }) => isOfKey || NEVER_TEXT.has(message) || !unfilled.has(formatPath(path)),
     ),

@@ -31,8 +31,6 @@ export interface CollectionStatus extends ShownFacts {
   /** Rows that the hub counted and did not return in the last full sync. */
   readonly rowsShort: number;
   readonly late: NotReady | null;
-  /** Whether changes at the hub are published as soon as the settings promise; null: nothing is published yet. */
-  readonly isFresh: boolean | null;
   /**
    * Why the collection is in trouble: its syncs fail, the hub does not return all of its rows, or many rows cannot be
    * read.
@@ -50,9 +48,6 @@ const FULL_GRACE_MS = 3 * 3_600_000;
 const LARGEST_USUAL_OVERLAP_MS = 3_600_000;
 const SYNCS_MISSED = 10;
 const WATERMARK_GRACE_MS = 10 * 60_000;
-
-/** Time that an incremental sync may take before its changes count as not arrived. */
-const SYNC_GRACE_MS = 60_000;
 
 /** The status of a collection, from the facts. */
 export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
@@ -90,7 +85,6 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     rejected,
     lostSchemas: lostSchemaIds(progress),
     rowsShort: short === null ? 0 : short.total - short.rows,
-    isFresh: progress === null ? null : !isSynced || isFresh(facts, tenant),
     late: isSynced ? (lateness(facts, tenant) ?? (wait && { part: 'removals', ...wait })) : null,
     trouble: isSynced ? troubleOf(facts, tenant, rejected) : null,
   };
@@ -132,14 +126,6 @@ const LATE_REMEDY = 'The log says why the syncs fail. To read the hub again at o
 /** The times in `progress` are by the hub's clock. */
 function hubNowMsOf({ nowMs, hubSkewMs = 0 }: TenantFacts): number {
   return nowMs + hubSkewMs;
-}
-
-/** Judges by the watermark alone, because other troubles do not undo the changes that have arrived. */
-function isFresh({ progress, hasIncremental, incrementalEveryMs }: CollectionFacts, tenant: TenantFacts) {
-  if (progress === null || !hasIncremental || progress.watermarkMs === null) return true;
-  const usedMs = progress.complete ? progress.startedAtMs - progress.watermarkMs : 0;
-  const overlapMs = Math.max(tenant.incrementalOverlapMs, Math.min(usedMs, LARGEST_USUAL_OVERLAP_MS));
-  return hubNowMsOf(tenant) - progress.watermarkMs <= overlapMs + incrementalEveryMs + SYNC_GRACE_MS;
 }
 
 function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null {

@@ -23,9 +23,8 @@ export function completeAndFresh(
   const upTo = oldest === undefined ? '' : `, up to ${formatAge(Date.parse(oldest), nowMs)}`;
   if (state === 'well') return `complete and fresh${upTo}`;
   const isWrong = reasons.some(({ part }) => !INCOMPLETE.has(part));
-  const areFresh = collections.length > 0 && collections.every((each) => each.isNotOffered || each.isFresh);
   const isOutOfDate = reasons.some(({ part }) => OUT_OF_DATE.has(part));
-  const isFresh = !isWrong || (areFresh && !isOutOfDate);
+  const isFresh = !isWrong || (collections.length > 0 && !isOutOfDate);
   const isComplete = decisions.length === 0 && !reasons.some(({ part }) => INCOMPLETE.has(part));
   if (isComplete && isFresh) return `complete and fresh${upTo}`;
   const what = isComplete ? 'not fresh' : isFresh ? 'not complete' : 'neither complete nor fresh';

@@ -174,20 +174,6 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     for (const control of ['BUTTON', 'SUMMARY', 'A']) expect(reached).toContain(control);
   });
 
-  it('the status page shows how far a first load is', async () => {
-    const loading = boardOf(Date.now(), ['users']);
-    loading.emit(
-      { type: 'owned', owner: 'vm-1' },
-      caughtUp('users', null),
-      { type: 'session-opened' },
-      ANSWERED,
-    );
-    const page = await open(await serve(loading.board));
-    expect(await page.textContent('#overall')).toBe('… loading');
-    const said = await page.textContent('summary');
-    expect(said).toContain('… loading: 0 of 1 collection complete');
-  });
-
   it('the status page says so when Rollcall no longer answers', async () => {
     const page = await open(url);
     await servers[0]?.close();
@@ -266,12 +252,5 @@ describe.skipIf(browser === undefined || !IS_FULL)('the status page of 500 tenan
     expect(await page.textContent('#summary')).toContain('; without Redis, nothing is known of 400 more');
     world.board.report('redis', null);
     await page.waitForSelector('[data-key=t499]');
-  });
-
-  it('the page of 500 tenants passes axe on a narrow screen, and nothing is cut off', async () => {
-    const page = await open(`${url}?tenant=t25`, { width: 390 });
-    await page.click('[data-key=t250] summary');
-    await page.waitForSelector('[data-key=t250] tbody tr');
-    await expectSound(page, 390);
   });
 });

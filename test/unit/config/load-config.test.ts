@@ -52,12 +52,12 @@ it.each([
   ['notify: { url: "https://h", tokn: "${X}" }', 'notify.tokn', 'token'],
   ['notfy: { url: "${X}" }', 'notfy', 'notify'],
   ['http: { prt: "${file:/x}" }', 'http.prt', 'port'],
-])('a mistyped key is reported instead of a value that cannot be filled in: %s', (root, path, meant) => {
+])('a mistyped key is reported although its value cannot be filled in: %s', (root, path, meant) => {
   const yaml = yamlWith({ root });
-  const message = `rollcall.yaml: line 11: ${path} is not a known key; did you mean ${meant}?`;
-  expect(refusalOf(yaml)).toBe(message);
+  const message = `line 11: ${path} is not a known key; did you mean ${meant}?`;
+  expect(refusalOf(yaml)).toContain(message);
   const check = () => checkText({ path: 'rollcall.yaml', readFile: () => yaml });
-  expect(refusal(check).message).toBe(message);
+  expect(refusal(check).message).toBe(`rollcall.yaml: ${message}`);
 });
 
 it.each([

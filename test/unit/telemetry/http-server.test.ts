@@ -91,9 +91,3 @@ it('the status server answers a probe although hundreds of connections are idle'
   await openIdle(server, 300);
   expect((await get('/livez')).status).toBe(200);
 });
-
-it('a lasting trouble of a tenant is news only once', () => {
-  const [tenant] = boardOf(0).board.tenants;
-  const reports = [NO_HUB, NO_HUB, { ...NO_HUB, why: 'the hub refuses the token' }, null, null];
-  expect(reports.map((each) => tenant?.report('hub', each))).toEqual([true, false, true, true, false]);
-});
