@@ -2,7 +2,6 @@ import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import { outdatesIndex, type DecisionRecord, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
-import { isFramed } from './registry/framing.ts';
 import type { FetchedRecord } from './wire/fetched-batch.ts';
 import type { KafkaConnections } from './wire/kafka-connections.ts';
 import { readStretches } from './kafka-reader.ts';
@@ -40,8 +39,6 @@ export class LoggedTenant implements Ownership {
   ownedSinceMs: number | null = null;
   /** Offset of the record that names the owner, or -1. */
   ownerOffset = -1;
-  /** The registry's id of the schema of the owner's record. */
-  ownerSchemaId: number | null = null;
   /** The number of partitions over which the keys of each topic are spread, as the last owner recorded it; empty if no record has it. */
   partitions: Readonly<Record<string, number>> = {};
   readonly #registry: Pick<Registry, 'decodeOrNull'>;
@@ -62,7 +59,6 @@ export class LoggedTenant implements Ownership {
       this.owner = value === null ? UNREADABLE_OWNER : (value.owner ?? null);
       this.ownedSinceMs = value?.ownedSince ?? null;
       this.ownerOffset = Number(offset);
-      this.ownerSchemaId = isFramed(framed) ? framed.readInt32BE(1) : null;
       this.partitions = jsonObject<Record<string, number>>(headers?.[PARTITIONS_HEADER]) ?? {};
     }
     if (name === null) return;

@@ -44,7 +44,7 @@ export class TakeOver {
 
   /** `progressEnd`: offset of the last record in `progress`, or of the end marker after it. */
   async own(signal: AbortSignal): Promise<{ readonly ownership: Ownership; readonly progressEnd: number }> {
-    const { owner, now, schemas } = this.#options;
+    const { owner, now } = this.#options;
     this.#producer.discard();
     // If this process initialises its producer again, after an unknown outcome or a failed take-over, it would fence
     // a newer process. So it first reads who owns the tenant. At its first attempt, it takes the tenant from the
@@ -59,9 +59,7 @@ export class TakeOver {
     // This process checks again now that no other process can commit: a newer process may have come in between.
     this.#requireNotSuperseded(logged);
     await this.#requireSamePartitions(logged);
-    // If the registry has lost the schema id, a record of the owner with this id would stay unreadable.
-    const isClaimed = logged.owner === owner && logged.ownerSchemaId === schemas.idOf('progress');
-    const progressEnd = isClaimed ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
+    const progressEnd = logged.owner === owner ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
     this.#hasOwned = true;
     const { progress, transactionIds } = logged;
     return { ownership: { progress, transactionIds }, progressEnd };
