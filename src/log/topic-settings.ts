@@ -17,7 +17,7 @@ const DAY_MS = 24 * 3_600_000;
 const CHANGED_WITHIN_MS = 5_000;
 
 /** How an existing topic's setting is compared with the wanted one. */
-type Bound = 'equal' | 'at-least' | 'at-most';
+type Bound = 'exactly' | 'at least' | 'at most';
 
 export interface TopicSetting {
   readonly name: string;
@@ -34,20 +34,20 @@ export interface TopicSetting {
 export function topicSettings(suffix: TopicSuffix): readonly TopicSetting[] {
   const keepsHistory = suffix === 'absence-changes';
   return [
-    { name: 'cleanup.policy', value: 'compact', bound: 'equal' },
-    { name: 'delete.retention.ms', value: String(7 * DAY_MS), bound: 'at-least' },
-    { name: 'segment.ms', value: String(DAY_MS), bound: 'at-most' },
-    { name: 'max.compaction.lag.ms', value: String(keepsHistory ? 8 * DAY_MS : DAY_MS), bound: 'at-most' },
+    { name: 'cleanup.policy', value: 'compact', bound: 'exactly' },
+    { name: 'delete.retention.ms', value: String(7 * DAY_MS), bound: 'at least' },
+    { name: 'segment.ms', value: String(DAY_MS), bound: 'at most' },
+    { name: 'max.compaction.lag.ms', value: String(keepsHistory ? 8 * DAY_MS : DAY_MS), bound: 'at most' },
     ...(keepsHistory
-      ? [{ name: 'min.compaction.lag.ms', value: String(7 * DAY_MS), bound: 'at-least' } as const]
+      ? [{ name: 'min.compaction.lag.ms', value: String(7 * DAY_MS), bound: 'at least' } as const]
       : []),
   ];
 }
 
 /** Whether a setting that a broker reports satisfies the wanted one. */
 export function settingSatisfied({ bound, value }: TopicSetting, actual: string | undefined): boolean {
-  if (actual === undefined || bound === 'equal') return actual === value;
-  return bound === 'at-least' ? BigInt(actual) >= BigInt(value) : BigInt(actual) <= BigInt(value);
+  if (actual === undefined || bound === 'exactly') return actual === value;
+  return bound === 'at least' ? BigInt(actual) >= BigInt(value) : BigInt(actual) <= BigInt(value);
 }
 
 /** A topic that the configuration wants. Its settings follow from its suffix. */
@@ -132,12 +132,6 @@ export async function inspectTopics(
   }
 }
 
-const BOUND_WORDS = {
-  equal: 'should be',
-  'at-least': 'should be at least',
-  'at-most': 'should be at most',
-} as const;
-
 function compare(
   topic: WantedTopic,
   led: readonly LedPartition[] | null,
@@ -148,8 +142,7 @@ function compare(
   const differences = topicSettings(topic.suffix)
     .filter((setting) => !settingSatisfied(setting, actual?.get(setting.name)))
     .map(
-      (setting) =>
-        `${setting.name} is ${actual?.get(setting.name) ?? 'unknown'}, ${BOUND_WORDS[setting.bound]} ${setting.value}`,
+      ({ name, bound, value }) => `${name} is ${actual?.get(name) ?? 'unknown'}, should be ${bound} ${value}`,
     );
   const curable = partitions === topic.partitions;
   if (!curable)
