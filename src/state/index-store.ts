@@ -82,7 +82,10 @@ export interface CollectionIndex {
   position(): Promise<IndexPosition | null>;
   /** At most a few thousand keys. */
   lookup(area: IndexArea, keys: readonly string[], expected: string | null): Promise<IndexValues>;
-  /** Writes at most 250,000 changes and the new position in one atomic step. `previous` null: the index must be empty. */
+  /**
+   * Writes changes and the new position in one atomic step. `previous` null: the index must be empty. A transaction has far
+   * fewer changes than Redis takes in one command (half a million).
+   */
   apply(previous: string | null, position: IndexPosition, changes: readonly IndexChange[]): Promise<void>;
   /** Returns the number of keys. */
   count(area: IndexArea): Promise<number>;

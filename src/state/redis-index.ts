@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { ChainableCommander } from 'ioredis';
 import { z } from 'zod';
 import { jsonOrNull } from '../core/json-or-null.ts';
-import { RollcallError } from '../errors.ts';
 import {
   indexDiverged,
   latestChanges,
@@ -19,8 +18,6 @@ import type { RedisArgument, RedisConnection } from './redis-connection.ts';
 import { countField, type CollectionKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
 
-/** Redis takes 1,048,576 arguments in one command; a change takes two. */
-const CHANGES_AT_ONCE = 250_000;
 /** A replay needs no atomic step, and other tenants share Redis: this many changes take about 15 ms of its time. */
 const REPLAY_CHANGES_AT_ONCE = 5_000;
 /** Below the number of arguments of a call. */
@@ -148,12 +145,6 @@ export class RedisIndex implements CollectionIndex {
   }
 
   async #write(guard: Guard, position: IndexPosition | null, changes: readonly IndexChange[]): Promise<void> {
-    if (changes.length > CHANGES_AT_ONCE) {
-      const what = `One write to the index of ${this.#name} has more than ${CHANGES_AT_ONCE} changes`;
-      throw new RollcallError('INTERNAL', what, {
-        remedy: 'Report this: transactions are bounded well below that number.',
-      });
-    }
     const head: RedisArgument[] = [
       guard.field,
       guard.value,
