@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
+import type { Config, TenantConfig } from '../config.ts';
 import { whyHold, type GuardLimits } from '../core/deletions/guard.ts';
 import { needsReason, partsOf, type Part, type PartRows } from '../core/deletions/parts.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable, outOf } from '../core/words.ts';
@@ -9,14 +9,14 @@ import type { DecisionRecord } from '../model/progress.ts';
 import { APPROVE, approvalRefused, requestFor, type ApproveOutcome } from '../owner/deletes.ts';
 import { readSchools, type KnownSchools } from '../owner/schools-on-hold.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
-import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
+import type { Waiting } from '../sync/read-waiting.ts';
 import { asOwner, personHere } from './as-owner.ts';
 import { chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { readTenantProgress } from './verb-parts.ts';
+import { readTenantProgress, waitingOf } from './verb-parts.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 no row is on hold; 1 it failed; 3 something needs a decision.`;
@@ -92,9 +92,7 @@ async function readParts(
   options: { known: KnownProgress | null | undefined; signal: AbortSignal },
 ): Promise<Parted> {
   const { known, signal } = options;
-  const names = syncedCollections(tenant).map(({ name }) => name);
-  const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
-  const waiting = await readWaiting(assembly.store.tenant(tenant.id).deletions, progress);
+  const waiting = await waitingOf(assembly, tenant, known);
   if (waiting.rows === 0) return { ...waiting, parts: [] };
   const collections = waiting.collections.map(({ collection }) => collection);
   const found = await readSchools(assembly, { tenantId: tenant.id, collections, signal });

@@ -16,6 +16,7 @@ import { partsOfTopic, topicName } from '../model/topic-names.ts';
 import { assemble } from '../session/assemble.ts';
 import { chooseFrom, chooseTenants, type Scope } from './choose.ts';
 import { packageVersion } from './package-version.ts';
+import { sayHolds } from './tail/holds.ts';
 import { Receipt } from './tail/receipt.ts';
 import { stateTexts } from './tail/state-texts.ts';
 import { verbAction, type Verb } from './verb-action.ts';
@@ -54,7 +55,7 @@ Use --about to find what the topics hold about one pupil, for example. It reads 
 searches every key and every field for the id as a whole word. In "progress", it also searches what people have written about
 their decisions. In a value that cannot be decoded, a part of a longer word counts, too. ("rollcall help remove-a-pupil" says where it does not
 search.) It ends with a receipt on stderr, for your files: how many records of each topic contain the id, from when to when, how
-many keys still have it, by when Kafka will have deleted what was removed, and whether anything is left.
+many keys still have it, whether rows are on hold, by when Kafka will have deleted what was removed, and whether anything is left.
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
@@ -120,6 +121,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
       const settings = await describeSettings(assembly.kafka, receipt.topics).catch(
         () => new Map<string, never>(),
       );
+      const onHold = await sayHolds(assembly, tenants, { contains: receipt.contains, signal });
       const who = `tenant${tenants.length === 1 ? '' : 's'} ${tenants.map(({ id }) => id).join(', ')}`;
       // On stderr, since stdout has the records.
       output.note(
@@ -127,7 +129,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
           countOf(shown, 'record'),
           `${who}, searched to the end at ${new Date().toISOString()} by Rollcall ${packageVersion()}: ${topics.join(', ')}`,
           SCOPE,
-          ...receipt.lines(settings, Date.now()),
+          ...receipt.lines(settings, Date.now(), onHold),
         ].join('\n'),
       );
     }

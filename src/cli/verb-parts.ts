@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import type { TenantConfig } from '../config.ts';
+import { syncedCollections, type TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import { pingKafka } from '../log/kafka-client.ts';
 import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import type { Assembly } from '../session/assemble.ts';
+import { readWaiting } from '../sync/read-waiting.ts';
 
 const SAY_AFTER_MS = 2_000;
 const ANSWERS_WITHIN_MS = 30_000;
@@ -40,4 +41,11 @@ export async function readTenantProgress(
   const { topicPrefix } = config.kafka;
   const tenantIds = tenants.map(({ id }) => id);
   return readKnownProgress({ kafka, registry, topicPrefix, tenantIds, signal });
+}
+
+/** What waits for a decision in a tenant. `known`: what its topic `progress` says. Throws `INDEX_…`. */
+export function waitingOf({ store }: Assembly, tenant: TenantConfig, known?: KnownProgress | null) {
+  const names = syncedCollections(tenant).map(({ name }) => name);
+  const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
+  return readWaiting(store.tenant(tenant.id).deletions, progress);
 }

@@ -48,13 +48,21 @@ export class Receipt {
     return [...this.#topics.keys()];
   }
 
-  /** A table, if anything was found, and the verdicts. `settings`: by topic, as far as they are known. */
-  lines(settings: ReadonlyMap<string, Settings>, nowMs: number): string[] {
+  /** Whether the last record of a key contains the id. */
+  readonly contains = (topic: string, key: string): boolean =>
+    this.#topics.get(topic)?.keys.get(key)?.holds === true;
+
+  /**
+   * A table, if anything was found, and the verdicts. `settings`: by topic, as far as they are known. `onHold`: what holds keep; it
+   * is printed if rows contain the id.
+   */
+  lines(settings: ReadonlyMap<string, Settings>, nowMs: number, onHold: readonly string[]): string[] {
     const lines = [...this.#topics]
       .map(([topic, found]) => lineOf(topic, found, settings.get(topic)))
       .toSorted((one, other) => (one.topic < other.topic ? -1 : 1));
     const table = lines.length === 0 ? [] : formatTable(TITLES, lines.map(cellsOf));
-    return [...table, ...verdictsOn(lines, nowMs)];
+    const isPublished = lines.some(({ held, isKept }) => held > 0 && !isKept);
+    return [...table, ...(isPublished ? onHold : []), ...verdictsOn(lines, nowMs)];
   }
 }
 
@@ -114,7 +122,7 @@ function verdictOnRows(lines: readonly TopicLine[], nowMs: number): string {
   const holding = lines.filter(({ held }) => held > 0);
   if (holding.length > 0) {
     const where = holding.map(({ topic, held }) => `${topic} (${countOf(held, 'key')})`).join(', ');
-    return `not complete: the id is still published in ${where}. It stays until a full sync finds these rows gone or corrected, and until a person has decided about rows on hold ("rollcall deletes list" shows them)`;
+    return `not complete: the id is still published in ${where}. It stays until a full sync finds these rows gone or corrected, and until a person approves the removal of those on hold`;
   }
   const lastMs = Math.max(...lines.map((each) => Math.max(each.valuesGoneMs, each.keysGoneMs ?? 0)));
   if (Number.isNaN(lastMs))

@@ -291,6 +291,9 @@ it('"deletes list" shows the rows of a lost school and other missing rows as two
   expect(stdout).toMatch(/several or none +courses +20 of/);
   expect(stdout).toContain('ends the hold by itself');
   expect(stdout).toMatch(/approve <digest> <digest> … --tenant north --reason "<text>"$/m);
+  const receiptOf = async (id: string) => (await inTwo(`tail --about ${id}`)).stderr;
+  expect(await receiptOf(leavers[0] ?? '')).toMatch(/^on hold in north: rows of courses; they stay/m);
+  expect(await receiptOf('one-course-69')).toMatch(/^on hold in north: none of these rows; but until/m);
 });
 
 it('approving the part of a lost school removes its rows, and keeps all other missing rows on hold', async () => {

@@ -7,6 +7,7 @@ const SETTINGS = new Map([
   ['segment.ms', String(DAY_MS)],
   ['delete.retention.ms', String(7 * DAY_MS)],
 ]);
+const ON_HOLD = 'on hold in north: none of these rows';
 const PROGRESS = 'rollcall.north.progress';
 const at = (time: string) => Date.parse(`2026-11-${time}:00Z`);
 
@@ -20,8 +21,8 @@ function receiptOf(records: readonly string[], { settings = SETTINGS, now = '20T
     const of = { topic, key, atMs: at(`20T${time}`) };
     receipt.note({ ...of, isRemoval: what === 'removal', isAbout });
   }
-  const lines = receipt.lines(new Map([['users', settings]]), at(now));
-  return { cells: lines.slice(1, -1).flatMap((line) => line.split(/ {2,}/)), verdict: lines.at(-1) };
+  const lines = receipt.lines(new Map([['users', settings]]), at(now), [ON_HOLD]);
+  return { lines, cells: lines.slice(1, -1).flatMap((line) => line.split(/ {2,}/)), verdict: lines.at(-1) };
 }
 
 const REMOVED = ['pupil 08:00 about', 'pupil 09:00 about', 'pupil 10:00 removal', 'other 11:00 other'];
@@ -58,6 +59,12 @@ it.each([
   const gone = times.map((time) => (/^\d/.test(time) ? `2026-11-${time}:00.000Z` : time));
   expect([cells[1], cells[4], cells[5], cells[6]]).toEqual([count, held, ...gone]);
   expect(verdict).toMatch(complete);
+});
+
+it('the receipt of "tail --about" says what is on hold while rows contain the id, and not afterwards', () => {
+  expect(receiptOf(['pupil 09:00 about']).lines).toContain(ON_HOLD);
+  for (const records of [REMOVED, [], ['@decision|x 08:00 about']])
+    expect(receiptOf(records).lines).not.toContain(ON_HOLD);
 });
 
 it('the receipt of "tail --about" gives no time where the settings of a topic are not known', () => {
