@@ -134,13 +134,6 @@ function networkError(error: unknown, { where, setting }: { where: string; setti
   });
 }
 
-export function looksLikeHtml(response: HttpResponse): boolean {
-  const start = response.body.toString('latin1', 0, 200);
-  return (
-    /html/i.test(response.header('content-type') ?? '') || /^\s*<(?:!doctype|html|head|body)/i.test(start)
-  );
-}
-
 /**
  * HTTP to one hub, bounded in time and size, with one pool per origin and persistent connections. It follows no
  * redirects, since the token would go with them.

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { CHECK_THE_WAY, HubError } from './hub-error.ts';
-import { looksLikeHtml, type HttpResponse } from './http.ts';
+import type { HttpResponse } from './http.ts';
 import { requireBoundedText } from './page-bounds.ts';
 import { parseHttpDate, parseRetryAfter } from './with-retries.ts';
 import { YOUNG_TOKEN_MS, YOUNG_TOKEN_PAUSE_MS } from './token.ts';
@@ -149,6 +149,13 @@ function errorOfAnswer(
       ? 'The hub rejects this request: try a lower hub.pageSize, or another hub.paging.'
       : 'Check hub.baseUrl, and ask the people who run the hub why it refuses this client.';
   return new HubError('HUB_REQUEST_REFUSED', answered, { status, remedy });
+}
+
+function looksLikeHtml(response: HttpResponse): boolean {
+  const start = response.body.toString('latin1', 0, 200);
+  return (
+    /html/i.test(response.header('content-type') ?? '') || /^\s*<(?:!doctype|html|head|body)/i.test(start)
+  );
 }
 
 /** The error for a 2xx answer whose body is not JSON. */

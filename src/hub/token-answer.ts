@@ -1,5 +1,5 @@
 import { parseRetryAfter } from './with-retries.ts';
-import { looksLikeHtml, type HttpResponse } from './http.ts';
+import type { HttpResponse } from './http.ts';
 import { HubError } from './hub-error.ts';
 import { parseLossless } from '../core/rows/lossless-json.ts';
 
@@ -72,9 +72,7 @@ function errorOfStatus(response: HttpResponse, context: AnswerContext): HubError
     const what = 'answered with a redirect, and Rollcall does not send credentials to another address';
     return unavailable(response, context, what, 'set {}.tokenUrl to the target of the redirect.');
   }
-  const shape = looksLikeHtml(response) ? ' with an HTML page' : '';
-  const what = `answered HTTP ${status}${shape}`;
-  return unavailable(response, context, what, remedyOfStatus(status));
+  return unavailable(response, context, `answered HTTP ${status}`, remedyOfStatus(status));
 }
 
 function remedyOfStatus(status: number): string {
@@ -93,10 +91,9 @@ function lifetimeMsOf(expiresIn: unknown): number {
 function grantOf(response: HttpResponse, context: AnswerContext): TokenGrant {
   const fields = fieldsOf(response.body);
   if (fields === null) {
-    const what = looksLikeHtml(response) ? 'an HTML page' : 'a body that is not a JSON object';
     const remedy =
       'check {}.tokenUrl: it must be the OAuth 2.0 token endpoint, not a web page of the service.';
-    throw unavailable(response, context, `answered with ${what}`, remedy);
+    throw unavailable(response, context, 'answered with a body that is not a JSON object', remedy);
   }
   const accessToken = fields['access_token'];
   // The token goes into a header: anything but visible ASCII (RFC 6750 2.1) would break it or inject another.

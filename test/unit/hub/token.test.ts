@@ -154,7 +154,7 @@ it.each<[string, Script, RegExp, RegExp, string?]>([
   ['wrong credentials', refusing(401, 'invalid_client'), /invalid_client/, /clientSecret/, REFUSED],
   ['a wrong scope', refusing(400, 'invalid_scope'), /invalid_scope/, /hub\.scope/, REFUSED],
   ['no right to the grant', refusing(400, 'unauthorized_client'), /unauth/, /client_credentials/, REFUSED],
-  ['a login page', login, /HTML page/, /hub\.tokenUrl/],
+  ['a login page', login, /not a JSON object/, /not a web page/],
   ['truncated JSON', answer(200, '{"access_token":"to'), /not a JSON object/, /hub\.tokenUrl/],
   ['no access_token', answer(200, { token: 'x' }), /no usable access_token/, /hub\.tokenUrl/],
   ['a token that would break the header', token('a\r\nx: y'), /no usable access_token/, /./],
