@@ -50,8 +50,6 @@ export type HubEvent =
       readonly type: 'paging-decided';
       readonly collection: CollectionName;
       readonly paging: PagingMode;
-      /** Why not in a mode that is tried before; null: no such mode failed. */
+      /** Why not by keyset; null: keyset was not tried, or works. */
       readonly why: string | null;
-    }
-  /** Pages of the hub are too large, or too slow; Rollcall goes on. `how`: a sentence about it. */
-  | { readonly type: 'hub-differs'; readonly target: RequestTarget; readonly how: string };
+    };

@@ -230,14 +230,11 @@ export class PagingFindings {
     this.limit = pageSize;
   }
 
-  /** Halves the page size after a time-out (spec 8), but not below 50. Returns the change; null if there is none. */
-  halve(triedLimit: number): { from: number; to: number } | null {
-    const from = this.limit;
-    // A concurrent request of the same collection may have halved it already.
-    const to = Math.max(Math.min(MIN_PAGE_SIZE, from), Math.floor(triedLimit / 2));
-    if (to >= from) return null;
-    this.limit = to;
-    return { from, to };
+  /** Halves the page size after a time-out (spec 8), but not below 50. */
+  halve(triedLimit: number): void {
+    const half = Math.max(MIN_PAGE_SIZE, Math.floor(triedLimit / 2));
+    // It may be less already: as configured, or since a concurrent request of the same collection has halved it.
+    this.limit = Math.min(this.limit, half);
   }
 }
 

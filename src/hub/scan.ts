@@ -199,12 +199,7 @@ class Scanner {
       // The first time, a single row shows whether the hub honours the limit.
       this.#atMost = this.#atMost === Infinity ? 1 : Math.floor(limit / 2);
     }
-    const mayHelp = because !== null && limit >= this.#findings.limit;
-    const halved = mayHelp ? this.#findings.halve(limit) : null;
-    if (halved !== null) {
-      const how = `pages of ${halved.from} rows are too large or too slow: Rollcall asks for ${halved.to}`;
-      this.#context.onEvent({ type: 'hub-differs', target: this.#read.collection.name, how });
-    }
+    if (because !== null && limit >= this.#findings.limit) this.#findings.halve(limit);
     return because === 'too-large';
   }
 

@@ -222,7 +222,5 @@ function logHub(logger: Logger, event: HubEvent): void {
     case 'circuit-opened':
       logger.warn(event, 'the hub is not reachable, or answers only with errors: it is asked less often');
       return;
-    case 'hub-differs':
-      logger.warn(event, 'the hub does not answer as expected; Rollcall goes on');
   }
 }

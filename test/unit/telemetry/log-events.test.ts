@@ -54,16 +54,6 @@ it('a setting that matches nothing at the hub is logged once for each collection
   ]);
 });
 
-it('the log distinguishes a hub that cannot be reached from a hub that answers unlike the specification', () => {
-  const away = { type: 'circuit-opened', retryInMs: 5_000 } as const;
-  const differs = { type: 'hub-differs', target: 'users', how: 'it ignores the limit' } as const;
-  const lines = logged(...[away, differs].map((event) => ({ type: 'hub', event }) as const));
-  expect(lines.map(({ msg }) => msg)).toEqual([
-    'the hub is not reachable, or answers only with errors: it is asked less often',
-    'the hub does not answer as expected; Rollcall goes on',
-  ]);
-});
-
 it('the log of a short scan says that removals wait, or how to page if the scan proved nothing', () => {
   const sync = { short: { rows: 190, total: 250, repeated: 0 }, why: 'short' };
   const warned = (outcome: 'complete' | 'inconclusive') =>
