@@ -4,6 +4,7 @@ import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { pullOutcome, type PullOutcome } from '../owner/pull.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { openSession } from '../session/open-session.ts';
+import { areasOf, type TenantState } from '../state/index-store.ts';
 import { MemoryState } from '../state/memory-state.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
 import type { CollectionRunner } from '../timetable/collection-runner.ts';
@@ -49,8 +50,8 @@ export interface CollectionPlan extends PlannedRecords, Omit<PlannedSync, 'misse
 const NEVER_MS = 2 ** 31 - 1;
 
 /**
- * What a full sync of a tenant would publish now. It is the ordinary sync, with an index in memory, and a log that
- * records transactions. It owns nothing and writes nothing, neither to Kafka nor to Redis.
+ * What a full sync of a tenant would publish now. It is the ordinary sync, with a copy of the index in memory, and
+ * a log that records transactions. It owns nothing and writes nothing, neither to Kafka nor to Redis.
  * What an owner publishes meanwhile may be counted, too. Throws `KAFKA_…`, `REGISTRY_…` and `INDEX_…`. If a sync
  * fails, this is part of the plan of its collection.
  */
@@ -64,14 +65,16 @@ export async function planTenant(
     .map(({ name }) => name)
     .filter((name) => asked.length === 0 || asked.includes(name));
   const topics = tenant.openReadOnlyLog();
-  // The index is built from the topics. What full syncs have missed so far is known in Redis alone.
   const state = new MemoryState(options.tenantId);
   const log = new RecordingLog({ ...options, topics, now: tenant.runtime.now });
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
   try {
-    for (const { name } of tenant.collections)
+    // Before the log's progress is read: recovery brings an index that is behind up to date, but not one that is ahead.
+    for (const { name } of tenant.collections) {
+      await copyIndex(name, tenant.state, state);
       await state.deletions.setMissing(name, await tenant.state.deletions.missing(name));
+    }
     // All collections, because the guard counts them together.
     const { runners } = await openSession(
       {
@@ -104,6 +107,21 @@ export async function planTenant(
   } finally {
     ending.abort();
   }
+}
+
+/**
+ * Copies an index. What its owner writes meanwhile may be in the copy or not: the recovery reads it from the topics
+ * again. An index that is lost meanwhile is not copied.
+ */
+async function copyIndex(name: CollectionName, from: TenantState, to: TenantState): Promise<void> {
+  const index = from.collection(name);
+  const position = await index.position();
+  if (position === null) return;
+  const replay = await to.collection(name).rebuild();
+  for (const area of areasOf(name))
+    for await (const entries of index.entries(area))
+      await replay.write(entries.map(([key, value]) => ({ area, key, value })));
+  if ((await index.position()) !== null) await replay.finish(position);
 }
 
 /** What only the source collection has. */
