@@ -179,9 +179,11 @@ export function reach(now: Offsets, before: Offsets): boolean {
 
 /**
  * Whether recovery cannot continue from an index older than the later of two progress records: a topic lost records, or
- * rows were published under another mapping, which changes their content hashes.
+ * rows were published under another mapping, which changes their content hashes. When a topic loses its records twice in
+ * a row, offsets do not show the second loss: so no older index counts for a topic that has no records.
  */
 export function outdatesIndex(before: Progress, now: Progress): boolean {
+  if (now.lifeId === null) return true;
   return !reach(now.offsets, before.offsets) || (before.mapping ?? null) !== (now.mapping ?? null);
 }
 

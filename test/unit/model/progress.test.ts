@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { madeProgress } from '../core/support/progress.ts';
 import { outdatesIndex, withOffsets, type Progress } from '../../../src/model/progress.ts';
 
-const at = (offsets: Progress['offsets']) => madeProgress({ offsets });
+const at = (offsets: Progress['offsets']) => madeProgress({ offsets, lifeId: 'first' });
 
 it('an index is out of date if one of its topics starts again, but not if the topic grows', () => {
   const before = at({ 'p.t.users/0': 7, 'p.t.users/1': 2 });
@@ -10,6 +10,11 @@ it('an index is out of date if one of its topics starts again, but not if the to
   expect(outdatesIndex(before, at({ 'p.t.users/0': 6, 'p.t.users/1': 2 }))).toBe(true);
   expect(outdatesIndex(before, before)).toBe(false);
   expect(outdatesIndex(before, at({ 'p.t.users/0': 9, 'p.t.users/1': 2, 'p.t.users/2': 0 }))).toBe(false);
+});
+
+it('an index is out of date if its topic has no records, because offsets do not show a second loss', () => {
+  const empty = madeProgress({ offsets: { 'p.t.rejects/0': 3 }, lifeId: null });
+  expect(outdatesIndex(empty, empty)).toBe(true);
 });
 
 it('a life of a topic begins with its first record, and ends when its records are lost', () => {
