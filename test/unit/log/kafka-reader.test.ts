@@ -22,7 +22,11 @@ interface Kind {
   readonly producerId?: string;
   readonly isControlRecord?: boolean;
   readonly key?: Buffer;
+  readonly isUnreadable?: boolean;
 }
+
+const USERS = 'rollcall.north.users';
+const PROGRESS = 'rollcall.north.progress';
 
 /** Topics of one partition that become readable up to their stable ends. `kinds`: of the record at an offset. */
 function laggingTopics(
@@ -35,33 +39,42 @@ function laggingTopics(
   let failure: Error | string | null = null;
   const messagesIn = (from: number, end: number) =>
     Array.from({ length: Math.max(0, end - from) }, (_, at) => {
-      const { producerId = '1', isControlRecord = false, key = null } = kinds[from + at] ?? {};
-      const batchContext = { producerId, inTransaction: true };
+      const { producerId = '1', isControlRecord = false, key = null, isUnreadable } = kinds[from + at] ?? {};
+      const batchContext = { producerId, inTransaction: true, firstOffset: from + at, isUnreadable };
       return { offset: String(from + at), key, isControlRecord, batchContext };
     });
-  const kafka = questionsOf(new Set(['progress', 'dead', 'busy']), async ({ name, options }) => {
-    const topics = options['topics'] as readonly Fetched[];
-    if (name === 'ListOffsets')
+  const kafka = questionsOf(
+    new Set(['progress', 'dead', 'busy', USERS, PROGRESS]),
+    async ({ name, options }) => {
+      const topics = options['topics'] as readonly Fetched[];
+      if (name === 'ListOffsets')
+        return {
+          responses: topics.map(({ topic }) => ({
+            topic,
+            partitions: [{ partition: 0, errorCode: 0, offset: String(first) }],
+          })),
+        };
+      if (failure instanceof Error) throw failure;
+      const refused = failure === null ? 0 : codeOf(failure);
       return {
-        responses: topics.map(({ topic }) => ({
-          topic,
-          partitions: [{ partition: 0, errorCode: 0, offset: String(first) }],
-        })),
+        responses: topics.map(({ topic, partitions: [{ fetchOffset }] }) => {
+          fetchedFrom.push(fetchOffset);
+          const end = ends.get(topic) ?? 0;
+          const errorCode = fetchOffset < first ? codeOf('OFFSET_OUT_OF_RANGE') : refused;
+          const messages = errorCode === 0 ? messagesIn(fetchOffset, end) : [];
+          const highWatermark = String(Math.max(end, highWatermarks[topic] ?? 0));
+          const partition = {
+            partition: 0,
+            errorCode,
+            highWatermark,
+            abortedTransactions: aborted,
+            messages,
+          };
+          return { topicName: topic, partitions: [partition] };
+        }),
       };
-    if (failure instanceof Error) throw failure;
-    const refused = failure === null ? 0 : codeOf(failure);
-    return {
-      responses: topics.map(({ topic, partitions: [{ fetchOffset }] }) => {
-        fetchedFrom.push(fetchOffset);
-        const end = ends.get(topic) ?? 0;
-        const errorCode = fetchOffset < first ? codeOf('OFFSET_OUT_OF_RANGE') : refused;
-        const messages = errorCode === 0 ? messagesIn(fetchOffset, end) : [];
-        const highWatermark = String(Math.max(end, highWatermarks[topic] ?? 0));
-        const partition = { partition: 0, errorCode, highWatermark, abortedTransactions: aborted, messages };
-        return { topicName: topic, partitions: [partition] };
-      }),
-    };
-  });
+    },
+  );
   return {
     kafka,
     fetchedFrom,
@@ -143,6 +156,29 @@ it('a reading of a topic leaves out markers and the records of aborted transacti
   const seen = read(topics, { to: kinds.length });
   await topics.stableEndMovesTo(kinds.length, 'progress');
   expect([seen.isOver, seen.offsets]).toEqual([true, [2, 4, 7]]);
+});
+
+const ONE_UNREADABLE = [{}, { isControlRecord: true, isUnreadable: true }, {}];
+
+it.each([
+  [USERS, 'rollcall topics recreate users --tenant north --yes'],
+  [PROGRESS, 'kafka-topics.sh … --delete --topic rollcall.north.progress'],
+])('a batch of %s that cannot be read is named, and so is the command "%s"', async (topic, command) => {
+  const topics = laggingTopics({}, { kinds: ONE_UNREADABLE });
+  const seen = read(topics, { names: [topic] });
+  await topics.stableEndMovesTo(3, topic);
+  expect(seen.error).toMatchObject({
+    code: 'KAFKA_REFUSED',
+    message: expect.stringContaining(`The batch at offset 1 of ${topic}/0 cannot be read`),
+    remedy: expect.stringContaining(`"${command}"`),
+  });
+});
+
+it('a batch that cannot be read does not disturb a reading that ends before it', async () => {
+  const topics = laggingTopics({}, { kinds: ONE_UNREADABLE });
+  const seen = read(topics, { to: 1 });
+  await topics.stableEndMovesTo(3, 'progress');
+  expect([seen.isOver, seen.offsets]).toEqual([true, [0]]);
 });
 
 it('a reading of a topic begins at its first record if the records before were deleted', async () => {
