@@ -65,12 +65,10 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
   const ownerless = wanted.filter((_, at) => heard[at]?.health === undefined);
   const logs = ownerless.length === 0 ? null : await readLogsOf(verb, config, ownerless);
   const nowMs = Date.now();
-  const isWithoutRedis = config.redis === undefined;
   const { summary, tenants } = overviewOf(
     wanted.map(
       (tenant, at) =>
-        heard[at]?.health ??
-        fromLog(tenant, { ...heard[at], known: logs?.get(tenant.id) ?? null, isWithoutRedis, nowMs }),
+        heard[at]?.health ?? fromLog(tenant, { ...heard[at], known: logs?.get(tenant.id) ?? null, nowMs }),
     ),
   );
   const shown = tenants.filter(
@@ -89,7 +87,7 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
     output.item(output.colors.yellow('!'), why);
     output.item(`  ${output.colors.cyan('→')}`, remedy);
   }
-  if (isWithoutRedis)
+  if (config.redis === undefined)
     output.line(
       `${output.colors.yellow('!')} no Redis is configured: it is unknown whether a process is running`,
     );
@@ -134,7 +132,7 @@ async function readLogsOf({ signal }: Verb, config: Config, tenants: readonly Te
 
 function fromLog(
   tenant: TenantConfig,
-  { known, ...heard }: Heard & { known: KnownProgress | null; isWithoutRedis: boolean; nowMs: number },
+  { known, ...heard }: Heard & { known: KnownProgress | null; nowMs: number },
 ): TenantStatus {
   const { owner = null, ownedSinceMs = null } = known ?? {};
   return tenantStatus({

@@ -75,10 +75,9 @@ export class Board {
   }
 
   #begun(id: string): TenantMonitor {
-    const { tenants, redis } = this.configuration.config;
-    const config = tenants.find((tenant) => tenant.id === id);
+    const config = this.configuration.config.tenants.find((tenant) => tenant.id === id);
     if (config === undefined) throw new TypeError(`no tenant ${id}`);
-    const monitor = new TenantMonitor(config, { now: this.#now, isWithoutRedis: redis === undefined });
+    const monitor = new TenantMonitor(config, this.#now);
     for (const [part, reason] of this.#reported) monitor.report(part, reason);
     return monitor;
   }

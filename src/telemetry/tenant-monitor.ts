@@ -40,7 +40,6 @@ export class TenantMonitor {
   readonly tenant: string;
   readonly #incrementalOverlapMs: number;
   readonly #now: () => number;
-  readonly #isWithoutRedis: boolean;
   readonly #collections: ReadonlyMap<CollectionName, CollectionMonitor>;
   readonly #hub = new HubWatch();
   /** What an event or a watch reported, by part. */
@@ -51,9 +50,8 @@ export class TenantMonitor {
   contradictions: number | null = null;
   #hubSkewMs = 0;
 
-  constructor(config: TenantConfig, { now, isWithoutRedis }: { now: () => number; isWithoutRedis: boolean }) {
+  constructor(config: TenantConfig, now: () => number) {
     this.tenant = config.id;
-    this.#isWithoutRedis = isWithoutRedis;
     this.#incrementalOverlapMs = config.incrementalOverlapMs;
     this.#now = now;
     this.#collections = monitorsOf(config);
@@ -139,7 +137,6 @@ export class TenantMonitor {
       notOffered: this.#names(({ isNotOffered }) => isNotOffered),
       areAbsencesLost: this.#names(({ isLost }) => isLost).length > 0,
       contradictions: this.contradictions,
-      isWithoutRedis: this.#isWithoutRedis,
       hubSkewMs: this.#hubSkewMs,
       reported: [...reported, ...ofHub],
       nowMs,

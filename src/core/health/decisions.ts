@@ -12,10 +12,6 @@ export function acceptCommand(tenant: string): string {
   return `rollcall pull --full --accept-new --tenant ${tenant}`;
 }
 
-/** What to do about rows on hold without Redis, which alone keeps lists of missing rows; a full sync of the tenant follows. */
-const NO_LIST_REMEDY =
-  'Correct the cause at the hub: the hold ends by itself when a full sync finds all of these rows. If they are really gone, set redis.url and restart, because only Redis keeps the list that "rollcall deletes list" needs. Then run';
-
 /** Something that only a person can decide, with the command that does. */
 export interface Decision {
   /** What kind it is: the code of the error, if there is one. */
@@ -32,10 +28,10 @@ export interface Decision {
 
 /** One decision for each cause, the gravest first. */
 export function decisionsOf(
-  facts: Pick<TenantFacts, 'tenant' | 'areAbsencesLost' | 'collections' | 'isWithoutRedis'>,
+  facts: Pick<TenantFacts, 'tenant' | 'areAbsencesLost' | 'collections'>,
   statuses: readonly CollectionStatus[],
 ): Decision[] {
-  const { tenant, areAbsencesLost, collections, isWithoutRedis = false } = facts;
+  const { tenant, areAbsencesLost, collections } = facts;
   const foreign = collections.flatMap((each) =>
     foreignSince(each.progress) === null ? [] : [each.collection],
   );
@@ -64,12 +60,11 @@ export function decisionsOf(
       collections: onHold,
       what: rowsOnHold(count, onHold),
       since: oldest(collections, (progress) => progress?.deletions?.onHoldSinceMs ?? null),
-      question: isWithoutRedis
-        ? NO_LIST_REMEDY
-        : foreign.length > 0
+      question:
+        foreign.length > 0
           ? `First find out whose rows the hub returns for ${named(foreign)}, because no deletion can be approved before that is decided. This command lists the rows on hold`
           : 'Run this first: it lists what is missing, from which schools, since when and why, and prints the command that approves each part that is really gone',
-      commands: [`rollcall ${isWithoutRedis ? 'pull --full' : 'deletes list'} --tenant ${tenant}`],
+      commands: [`rollcall deletes list --tenant ${tenant}`],
     },
     {
       code: 'SCHEMA_LOST',

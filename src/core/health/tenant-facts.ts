@@ -107,8 +107,6 @@ export interface TenantFacts {
   readonly notOffered: readonly string[];
   /** Whether absences are lost (`ABSENCES_LOST`), as the process that mirrors the tenant reports; left out: not known. */
   readonly areAbsencesLost?: boolean | undefined;
-  /** No Redis is configured, so nobody can list or approve deletions; left out: there is one. */
-  readonly isWithoutRedis?: boolean | undefined;
   /** Number of contradictory absences; null: unknown, or absences are not mirrored. */
   readonly contradictions: number | null;
   /** The troubles that the process that mirrors the tenant reports; left out if it reports none. */

@@ -179,16 +179,6 @@ it('while rows of a collection may be another tenant’s, the status offers no a
   });
 });
 
-it('without Redis, the decision about rows on hold offers no command that is refused', () => {
-  const { decisions } = statusOf([facts('users', onHold)], { isWithoutRedis: true });
-  expect(decisions).toMatchObject([
-    {
-      question: expect.stringContaining('set redis.url and restart') as string,
-      commands: ['rollcall pull --full --tenant north'],
-    },
-  ]);
-});
-
 it('the status of a tenant has one decision for all rows on hold, and one for lost absences', () => {
   expect(statusOf([facts('users', onHold), orgs({ rowsOnHold: 2 })]).decisions).toHaveLength(1);
   const { headline, decisions } = statusOf([users], { areAbsencesLost: true });
