@@ -39,7 +39,6 @@ export interface ReferenceHubOptions {
   faults?: readonly string[] | undefined;
   clientId?: string | undefined;
   clientSecret?: string | undefined;
-  tokenLifetimeMs?: number | undefined;
   /** Origin in links, for a hub that is reached through something else; default: what the client used. */
   publicOrigin?: string | undefined;
   /** Lets others than this machine use the control API. */
@@ -73,7 +72,6 @@ const DEFAULTS = {
   clientSecret: 'reference-secret',
   tenant: 'north',
   port: 0,
-  tokenLifetimeMs: 3_600_000,
   changesPerMinute: 90,
   live: false,
   openControl: false,
@@ -103,7 +101,6 @@ export async function startReferenceHub(options: ReferenceHubOptions = {}): Prom
   const tokens = createTokenEndpoint({
     clientId,
     clientSecret,
-    lifetimeMs: rest.tokenLifetimeMs,
     now,
   });
   const random = createRandom(seed);

@@ -3,15 +3,12 @@ import type { JsonObject } from '../json.ts';
 import type { Reply } from './reply.ts';
 import { jsonReply } from './reply.ts';
 
+const LIFETIME_MS = 3_600_000;
+
 /** OAuth 2.0 client credentials (RFC 6749 section 4.4) and the tokens it gave out. */
 export type TokenEndpoint = ReturnType<typeof createTokenEndpoint>;
 
-export function createTokenEndpoint(options: {
-  clientId: string;
-  clientSecret: string;
-  lifetimeMs: number;
-  now: () => number;
-}) {
+export function createTokenEndpoint(options: { clientId: string; clientSecret: string; now: () => number }) {
   const expiryOf = new Map<string, number>();
   let issued = 0;
   return {
@@ -39,14 +36,14 @@ export function createTokenEndpoint(options: {
         return oauthError(400, 'unsupported_grant_type', 'Use client_credentials.');
       }
       const token = randomBytes(24).toString('base64url');
-      for (const [old, expiry] of expiryOf) if (expiry < options.now() - 3_600_000) expiryOf.delete(old);
-      expiryOf.set(token, options.now() + options.lifetimeMs);
+      for (const [old, expiry] of expiryOf) if (expiry < options.now() - LIFETIME_MS) expiryOf.delete(old);
+      expiryOf.set(token, options.now() + LIFETIME_MS);
       issued += 1;
       const scope = form.get('scope');
       return tokenReply(200, {
         access_token: token,
         token_type: 'Bearer',
-        expires_in: Math.floor(options.lifetimeMs / 1000),
+        expires_in: LIFETIME_MS / 1000,
         scope: scope === null || scope === '' ? undefined : scope,
       });
     },
