@@ -183,14 +183,6 @@ const SEVERAL_COLLECTIONS = plantedIn('tenant-restarts', [
     },
   },
   {
-    name: 'rows that were seen stay among the missing',
-    finds: NOT_MISSED,
-    trouble: 0.7,
-    manner: CUTS_SHORT,
-    remember: (missing, before) =>
-      missing && { ...missing, keys: new Map([...(before?.keys ?? []), ...missing.keys]) },
-  },
-  {
     name: 'the guard is switched off',
     finds: BEYOND_LIMITS,
     parts: (parts) => ({ ...parts, guard: { rows: 1_000_000, ratio: 1 } }),
