@@ -38,7 +38,7 @@ it.) Replace the file in one step, for example with \`mv\`. Each of [several pro
 |---|---|
 | a tenant is added | Rollcall begins to mirror it. Other tenants are not interrupted. |
 | a setting of a tenant is changed | Rollcall ends the session of this tenant, and opens a new one with the new setting. Other tenants are not interrupted. |
-| a tenant is removed | Rollcall stops mirroring it. Its topics, schemas and index stay until you run [\`rollcall topics purge\`](operations.md#what-the-configuration-no-longer-wants). |
+| a tenant is removed | Rollcall stops mirroring it. Its topics, schemas and index stay until you run [\`rollcall topics purge\`](operations.md#topics-that-are-no-longer-configured). |
 | a setting of \`deletions\` is changed | Rollcall ends the session of every tenant, and opens new ones with the new setting. |
 | a secret is changed, in its file or in the configuration | Rollcall uses the new secret for the next connection, token or request. |
 | \`kafka\`, \`registry\`, \`redis\`, \`http\`, \`notify\`, \`pseudonymise.key\` or an environment variable is changed | The change takes effect only after a restart. Until then \`rollcall status\` says so. |
