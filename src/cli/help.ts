@@ -128,7 +128,9 @@ function read(page: string): string | undefined {
 /** Returns the section of a page whose heading has this anchor in links. `before`: a pattern of what else it may begin with. */
 function sectionOf(page: string, anchor: string, before = ''): string | undefined {
   const sections = read(page)?.split(/^(?=##+ )/m);
-  const title = new RegExp(`^##+ ${before}${anchor.replaceAll(/\W/g, '\\W+')}\\W*\n`, 'i');
+  // An anchor leaves out the apostrophes of its heading.
+  const heading = anchor.replaceAll(/\w|\W/g, (each) => (/\w/.test(each) ? `${each}'?` : '\\W+'));
+  const title = new RegExp(`^##+ ${before}${heading}\\W*\n`, 'i');
   return sections?.find((section) => title.test(section));
 }
 
