@@ -98,7 +98,9 @@ export const tenant = z
       .describe('Pause between two incremental syncs.'),
     incrementalOverlap: duration({ min: '0s', max: '1d' })
       .prefault('5m')
-      .describe('How far before the watermark an incremental sync begins to read.'),
+      .describe(
+        'How far before the beginning of a sync its watermark is. The next incremental sync reads the rows that were modified after this watermark.',
+      ),
     afterschools: z
       .array(text())
       .max(10_000)
