@@ -21,7 +21,7 @@ export type WorkerMessage =
   | { readonly mutation: number; readonly histories: number; readonly problem: string | null };
 
 /** A planted mistake does not show in every history. */
-const HISTORIES_A_MUTATION = 1_000;
+const HISTORIES_A_MUTATION = 3_000;
 
 const send = (message: WorkerMessage): void => parentPort?.postMessage(message, []);
 
