@@ -77,7 +77,7 @@ export class VersionRecords {
     const { reader } = this.#absences;
     const value = applyMapping(reader, logged) as AbsenceVersionValue;
     // The hash of the row in the index may be from another mapping.
-    const hash = reader.hashOf?.(value) ?? null;
+    const hash = reader.hashOf(value);
     this.#records.set(versionId, { value, body: reader.encode(value), hash });
   }
 
@@ -123,7 +123,7 @@ export class VersionRecords {
 
   /** The bytes that keep a record in the index while it waits. */
   kept(versionId: string): Buffer {
-    const { mapping = null } = this.#absences.reader;
+    const { mapping } = this.#absences.reader;
     return encodeKept({ value: this.get(versionId).value, mapping });
   }
 }
@@ -131,7 +131,7 @@ export class VersionRecords {
 /** The bytes that keep a record, as the mapping in force leaves it (invariant 12). */
 export function keptUnderMapping({ reader }: Pick<TenantAbsences, 'reader'>, bytes: Buffer): Buffer {
   const kept = decodeKept(bytes);
-  const { mapping = null } = reader;
+  const { mapping } = reader;
   if (mapping === null || kept.mapping === mapping) return bytes;
   return encodeKept({ value: applyMapping(reader, kept), mapping });
 }

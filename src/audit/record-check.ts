@@ -47,5 +47,5 @@ function hashOf(
   if (topic === 'class-students') return classStudentsHash(value as ClassStudents);
   if (topic === 'schedules') return schedules?.reader.hashOf(value as DaySchedule) ?? null;
   const source = collections.find(({ name }) => name === sourceOf(topic));
-  return source?.reader.hashOf?.(value) ?? null;
+  return source?.reader.hashOf(value) ?? null;
 }

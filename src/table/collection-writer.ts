@@ -37,7 +37,7 @@ export class CollectionWriter {
     this.#tenant = tenant;
     this.#own = own;
     this.#memory = memory;
-    this.committed = new CollectionProgress(own.name, own.reader.mapping ?? null, start);
+    this.committed = new CollectionProgress(own.name, own.reader.mapping, start);
     this.#table = new Table(tenant, own, memory);
     this.#table.reset(start);
   }

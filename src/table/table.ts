@@ -300,8 +300,7 @@ export class Table {
       if (this.staged.withdraw('rejects', key) && before !== null) this.known.rejects += 1;
       if (!isNew) this.#stage({ area: 'rows', key, kind: 'deleted' }, null);
       this.staged.forgetRow(key);
-      const reject = this.#own.reader.rejectValue?.(value, reason);
-      if (reject === undefined) throw new Error('the reader of this collection rejects no value');
+      const reject = this.#own.reader.rejectValue(value, reason);
       if (before?.equals(reject.hash) !== true)
         this.#stage({ area: 'rejects', key, kind: before === null ? 'created' : 'updated', reject }, null);
       this.#memory.pages?.noteChanged(key);

@@ -13,10 +13,8 @@ import {
 } from './read-lesson.ts';
 import { daysOf, isInWindow, type DayWindow } from './window.ts';
 import { mappingDigest, shortDigest, type RowMapping } from '../rows/content-hash.ts';
-import { MAPPING_VERSION, SET_FIELDS } from '../rows/mapping-rules.ts';
-
-/** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
-const MAX_RECORD_BYTES = 900_000;
+import { MAX_RECORD_BYTES } from '../rows/unreadable-row.ts';
+import { SET_FIELDS } from '../rows/mapping-rules.ts';
 
 /** Value of a record in `schedules` (contract). */
 export interface DaySchedule {
@@ -77,7 +75,7 @@ export class DayReader {
     const { fields, timeZone, drop, pseudonymise, ignore } = options;
     this.#takesOut = drop.length > 0 || pseudonymise.length > 0;
     // A changed mapping changes every hash, as for the other collections.
-    const digest = mappingDigest({ mappingVersion: MAPPING_VERSION, drop, pseudonymise, ignore });
+    const digest = mappingDigest({ drop, pseudonymise, ignore });
     this.#hashPrefix = `${digest.toString('hex')} ${timeZone} ${canonicalText(fields)}`;
     const lists = [fields.class, fields.teachers, fields.rooms].flatMap((name) => name.split('.'));
     this.#sets = new Set([...SET_FIELDS, ...lists]);
@@ -181,7 +179,7 @@ function compareTexts(one: string, other: string): number {
 }
 
 /** What the configuration does to lessons, by their top-level fields. */
-export interface LessonMapping extends Omit<RowMapping, 'mappingVersion'> {
+export interface LessonMapping extends RowMapping {
   readonly fields: LessonFields;
   /** IANA name. Times without an offset, and days, are in this zone. */
   readonly timeZone: string;

@@ -14,10 +14,9 @@ export interface LoggedValue {
  * reduced to its id.
  */
 export function applyMapping(reader: Pick<RowReader, 'mapping' | 'readAgain'>, logged: LoggedValue): object {
-  const { mapping = null } = reader;
-  if (mapping === null || logged.mapping === mapping) return logged.value;
-  const decoded = reader.readAgain?.(logged.value);
-  if (decoded?.kind === 'row') return decoded.value;
+  if (reader.mapping === null || logged.mapping === reader.mapping) return logged.value;
+  const decoded = reader.readAgain(logged.value);
+  if (decoded.kind === 'row') return decoded.value;
   const { sourcedId } = logged.value as { sourcedId?: unknown };
   return { sourcedId };
 }

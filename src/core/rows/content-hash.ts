@@ -2,7 +2,7 @@ import { hash as digest } from 'node:crypto';
 import type { AvroRecord } from '../../model/avro-schema.ts';
 import { additionalContent, type AdditionalField } from './additional-fields.ts';
 import { createWriter, intoOneBuffer, nullable, writeBytes, writeString } from '../avro/avro-writer.ts';
-import { SET_FIELDS } from './mapping-rules.ts';
+import { MAPPING_VERSION, SET_FIELDS } from './mapping-rules.ts';
 
 export const CONTENT_HASH_BYTES = 16;
 
@@ -11,7 +11,6 @@ export const HASH_OF_NO_ROW = Buffer.alloc(CONTENT_HASH_BYTES);
 
 /** What the configuration does to a collection's rows. All names are of top-level fields. */
 export interface RowMapping {
-  readonly mappingVersion: number;
   /** These fields are removed before anything else is done. */
   readonly drop: readonly string[];
   /** Fields whose value is replaced by a pseudonym. */
@@ -39,9 +38,10 @@ export function shortDigest(bytes: Buffer | string): Buffer {
 
 /** The prefix of the content in every hash: a changed mapping changes every hash. */
 export function mappingDigest(mapping: RowMapping): Buffer {
-  const { mappingVersion, drop, pseudonymise, ignore } = mapping;
-  const lists = [drop, pseudonymise, ignore].map((names) => [...new Set(names)].sort());
-  return shortDigest(JSON.stringify([mappingVersion, ...lists]));
+  const lists = [mapping.drop, mapping.pseudonymise, mapping.ignore].map((names) =>
+    [...new Set(names)].sort(),
+  );
+  return shortDigest(JSON.stringify([MAPPING_VERSION, ...lists]));
 }
 
 /**

@@ -37,13 +37,13 @@ export interface RowReader {
   /** Rejects a row that is readable, but must not be published. `reason` names no value. */
   reject(row: unknown, reason: string): UnreadableRow;
   /** Like {@link reject}, for a value that `read` returned. */
-  readonly rejectValue?: ((value: object, reason: string) => UnreadableRow) | undefined;
+  rejectValue(value: object, reason: string): UnreadableRow;
   /** Avro body (unframed) of a value that `read` returned. */
   encode(value: object): Buffer;
   /** The hash that a value that was read back from a record must have. Throws if the value does not have the shape of the schema. */
-  readonly hashOf?: ((value: object) => Buffer) | undefined;
+  hashOf(value: object): Buffer;
   /** Decodes a value that was read back from a record again, under this reader's mapping. */
-  readonly readAgain?: ((value: object) => DecodedRow) | undefined;
+  readAgain(value: object): DecodedRow;
   /** Id of what the mapping drops and pseudonymises (see core/rows/mapping-rules.ts); null when it takes nothing out. */
-  readonly mapping?: string | null | undefined;
+  readonly mapping: string | null;
 }

@@ -11,16 +11,13 @@ import {
   MISFIT,
   type ReadNotes,
 } from './field-readers.ts';
-import { MAPPING_VERSION, mappingIdOf, OWN_FIELDS, type StrictField } from './mapping-rules.ts';
+import { mappingIdOf, OWN_FIELDS, type StrictField } from './mapping-rules.ts';
 import { createMask } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import { createRawRow } from './raw-row.ts';
 import type { DecodedRow, RowReader } from './decoded-row.ts';
-import { createRejectReader } from './unreadable-row.ts';
+import { createRejectReader, MAX_RECORD_BYTES } from './unreadable-row.ts';
 import { isNoTime } from './timestamps.ts';
-
-/** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
-const DEFAULT_MAX_RECORD_BYTES = 900_000;
 
 /** The longest id, in bytes of UTF-8. A record's key must leave room for its value; ids of hubs are far shorter. */
 const MAX_ID_BYTES = 1_000;
@@ -62,9 +59,9 @@ const NONE: readonly AdditionalField[] = [];
  * Throws if the key for pseudonyms is missing, which the configuration refuses.
  */
 export function createRowReader(options: RowReaderOptions): RowReader {
-  const { schema, strictFields = [], pseudonymiseKey = '' } = options;
-  const { maxRecordBytes = DEFAULT_MAX_RECORD_BYTES } = options;
-  const mapping = mappingOf(options);
+  const { schema, strictFields = [], pseudonymiseKey = '', maxRecordBytes = MAX_RECORD_BYTES } = options;
+  const { drop = [], pseudonymise = [], ignore = [] } = options;
+  const mapping = { drop, pseudonymise, ignore };
   const notes: ReadNotes = { lossy: false, bytesAtMost: 0 };
   const own = [...OWN_FIELDS].filter(([name]) => schema.fields.some((field) => field.name === name));
   const hubSchema = { ...schema, fields: schema.fields.filter(({ name }) => !OWN_FIELDS.has(name)) };
@@ -77,8 +74,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const fill = createFill(hubSchema, { known, strictFields, notes });
   const template = emptyRecord(schema.fields);
   const contentHash = createContentHash(hubSchema, mapping);
-  const reject = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes });
-  const rejectMapped = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes, isMapped: true });
+  const reject = createRejectReader({ mapping, maxRecordBytes });
   const encodeShared = intoOneBuffer(createWriter(schema.fields));
   const rawRow = createRawRow(hubSchema);
 
@@ -86,12 +82,13 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     if (!isJsonObject(row)) return reject(row, { sourcedId: null, reason: 'the row is not an object' });
     const draft: Draft = { value: { ...template }, additional: null, problems: null };
     notes.bytesAtMost = schema.fields.length * SCALAR_BYTES_AT_MOST;
-    fill(draft, mask(row));
+    const masked = mask(row);
+    fill(draft, masked);
     const { value, additional } = draft;
     const problems = problemsOf(draft, { source: row, strictFields });
     const sourcedId = readableId(value);
     if (problems !== null || sourcedId === null) {
-      return reject(row, { sourcedId, reason: (problems ?? []).join('; ') });
+      return reject(masked, { sourcedId, reason: (problems ?? []).join('; ') });
     }
     for (const [name, valueOf] of own) {
       value[name] = valueOf(value);
@@ -99,7 +96,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
       notes.bytesAtMost *= 2;
     }
     if (notes.bytesAtMost > maxRecordBytes && encodeShared(value).length > maxRecordBytes) {
-      return reject(row, {
+      return reject(masked, {
         sourcedId,
         reason: `an Avro value of more than ${maxRecordBytes} bytes fits no record`,
       });
@@ -116,9 +113,11 @@ export function createRowReader(options: RowReaderOptions): RowReader {
 
   return {
     read,
-    reject: (row, reason) => reject(row, { sourcedId: isJsonObject(row) ? readableId(row) : null, reason }),
-    rejectValue: (value, reason) =>
-      rejectMapped(rawRow(value), { sourcedId: readableId({ ...value }), reason }),
+    reject: (row, reason) =>
+      isJsonObject(row)
+        ? reject(mask(row), { sourcedId: readableId(row), reason })
+        : reject(row, { sourcedId: null, reason }),
+    rejectValue: (value, reason) => reject(rawRow(value), { sourcedId: readableId({ ...value }), reason }),
     encode: (value) => Buffer.from(encodeShared(value)),
     hashOf(value) {
       const whole = { ...template, ...value };
@@ -194,9 +193,4 @@ function problemsOf(
     if (required && (row.source[name] ?? null) === null) problems.push(`\`${name}\` is missing`);
   }
   return problems.length === 0 ? null : problems;
-}
-
-function mappingOf(options: RowReaderOptions): RowMapping {
-  const { mappingVersion = MAPPING_VERSION, drop = [], pseudonymise = [], ignore = [] } = options;
-  return { mappingVersion, drop, pseudonymise, ignore };
 }

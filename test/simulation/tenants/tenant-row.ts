@@ -30,15 +30,15 @@ export function contentOf(row: TenantRow): Omit<TenantRow, 'modifiedAtMs'> {
   return content;
 }
 
-export const tenantReader: RowReader = {
-  read(row) {
+export const tenantReader = {
+  read(row: unknown) {
     const value = row as TenantRow;
     const { sourcedId, modifiedAtMs, isReadable } = value;
     return isReadable
       ? { kind: 'row', sourcedId, value: contentOf(value), hash: hashOf(value), modifiedAtMs }
       : tenantReader.reject(row, 'a field could not be read');
   },
-  reject(row, reason) {
+  reject(row: unknown, reason: string) {
     const value = row as TenantRow;
     const { sourcedId, modifiedAtMs } = value;
     const text = JSON.stringify(contentOf(value));
@@ -52,5 +52,6 @@ export const tenantReader: RowReader = {
       hash: hashOf(value),
     };
   },
-  encode: (value) => Buffer.from(JSON.stringify(value)),
-};
+  encode: (value: object) => Buffer.from(JSON.stringify(value)),
+  mapping: null,
+} as RowReader;

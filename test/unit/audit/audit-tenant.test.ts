@@ -68,7 +68,7 @@ class Mirrored {
       tenantId: 't',
       topicPrefix: 'p',
       state: this.state,
-      collections: [{ name: 'users', reader: {} }],
+      collections: [{ name: 'users', reader: { hashOf: () => null } }],
       runtime: { sleep: () => this.inPause() },
     };
     const tenant = { ...parts, openReadOnlyLog: () => log };

@@ -34,7 +34,10 @@ async function bench() {
   const { writer, deletions } = await madeCollection({
     state,
     settings: {
-      reader: { encode: (value) => Buffer.from((value as { content: string }).content) } as RowReader,
+      reader: {
+        encode: (value) => Buffer.from((value as { content: string }).content),
+        mapping: null,
+      } as RowReader,
       encodeReject: (value) => Buffer.from(value.row ?? ''),
     },
     commit: (transaction) => {

@@ -70,7 +70,7 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
   } as unknown as Tenant;
   const settings = {
     name,
-    reader: { encode: (value: unknown) => Buffer.from(JSON.stringify(value)) },
+    reader: { encode: (value: unknown) => Buffer.from(JSON.stringify(value)), mapping: null },
     encodeReject: (value: unknown) => Buffer.from(JSON.stringify(value)),
     size: new TransactionSize(),
     incrementalEveryMs: 2_000,
