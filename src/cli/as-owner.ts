@@ -104,7 +104,7 @@ async function livingOwner(
     (await readTenantProgress(assembly, [{ id: tenantId }], signal)).get(tenantId) ?? {};
   const pid = owner === null ? null : livingProcess(owner);
   if (pid === null) return null;
-  const what = `Process ${pid} on this machine mirrors tenant ${tenantId}, and this command cannot send it a request, so it stops here; what it has published until now stays`;
+  const what = `Process ${pid} on this machine mirrors tenant ${tenantId}, and this command cannot send it a request, so the command ended; whatever the command has published stays`;
   throw new RollcallError('USAGE_INVALID', what, {
     remedy:
       assembly.config.redis === undefined

@@ -80,7 +80,7 @@ export async function describeSettings(
         resources: topics.map((name) => ({
           type: ConfigResourceTypes.TOPIC,
           name,
-          // A broker has some forty for each topic; an empty list stands for all.
+          // A topic has about forty settings; an empty list asks for all of them.
           configNames: onlyOwn ? [] : CONTRACT_SETTINGS,
         })),
       }),

@@ -10,7 +10,7 @@ import {
   type TransactionBrokers,
 } from './transaction-brokers.ts';
 
-/** A batch and its partition. */
+/** Records that are sent to one partition in one batch. */
 export interface PartitionBatch extends TopicPartition {
   readonly batch: Pick<RecordBatch, 'length' | 'seal'>;
 }

@@ -142,7 +142,7 @@ export function foreignSince(progress: Pick<Progress, 'deletions'> | null): numb
   return progress?.deletions?.foreignSinceMs ?? null;
 }
 
-/** Schema ids that the registry has lost: nobody can read the records under them until they are published again. */
+/** Schema ids that the registry has lost. Nobody can read the records with these ids until those records are published again. */
 export function lostSchemaIds(progress: Progress | null): readonly number[] {
   return progress?.schemaIds?.slice(1) ?? [];
 }

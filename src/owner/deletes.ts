@@ -94,9 +94,9 @@ function requireNoReason(approvals: readonly Approval[], { writers }: OwnerWork)
     isNearlyAllOf(keys.size, writers.get(collection)?.known.rows ?? 0) ? [collection] : [],
   );
   if (nearlyAll.length === 0) return;
-  const what = `Nothing was removed: these are 90 % or more of all rows of ${named(nearlyAll)}, and no reason is given`;
+  const what = `Nothing was removed: the rows to remove are 90 % or more of all rows of ${named(nearlyAll)}, and the command gives no reason`;
   const remedy =
-    'If the hub has really lost them, add --reason "<text>". "rollcall deletes history" keeps it.';
+    'If the hub has really lost these rows, add --reason "<text>". "rollcall deletes history" shows the reason later.';
   throw new RollcallError('USAGE_INVALID', what, { remedy });
 }
 

@@ -8,7 +8,7 @@ import type { Tokens } from '../log/oauth-login.ts';
 const MARGIN_MS = 60_000;
 
 /**
- * Tokens for Amazon MSK, which AWS' own signer makes of the credentials that AWS' SDK finds: in the environment, in files, or by
+ * Tokens for Amazon MSK, which the AWS signer makes from the credentials that the AWS SDK finds: in the environment, in files, or by
  * the role of the Pod or machine. Only this loads the signer, which is an optional package of 29 MB.
  */
 export function awsTokens(region: string): Tokens {
@@ -46,7 +46,7 @@ async function newToken(region: string): Promise<AwsToken> {
   } catch (error) {
     // The text of the error may quote a credential.
     const why = error instanceof Error ? error.name : 'unknown error';
-    throw new RollcallError('KAFKA_UNREACHABLE', `AWS' SDK found no credentials for Kafka (${why})`, {
+    throw new RollcallError('KAFKA_UNREACHABLE', `The AWS SDK found no credentials for Kafka (${why})`, {
       remedy:
         'Give this process an IAM role (in EKS by Pod Identity or IRSA), or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
     });

@@ -125,7 +125,7 @@ function newSync(
 async function scanAll(run: RunningSync): Promise<Scanned> {
   const { own, sync } = run;
   const { stats } = sync;
-  // A full sync of only some scopes is recorded like an incremental one.
+  // A full sync of only some scopes says nothing about the others, so it is recorded like an incremental one.
   if (run.isPart) stats.mode = 'INCREMENTAL';
   const isSingle = run.reading.scopes.size === 1;
   const scans: ScanEvidence[] = [];

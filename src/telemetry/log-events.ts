@@ -52,7 +52,7 @@ export function createEventLog(
 ): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
   const said = new Set<string>();
   const recovered = new Map<string, CaughtUp[]>();
-  /** The collections whose failure is logged. */
+  /** `<tenant>/<collection>` of which a failure was logged, and no later success yet. */
   const failing = new Set<string>();
   return (tenant, event, isNews) => {
     const own = logger.child({ tenant });

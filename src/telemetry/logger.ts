@@ -18,7 +18,7 @@ export function logLevelFrom(env: Readonly<Record<string, string | undefined>>):
   if (wanted === '') return 'info';
   const level = LOG_LEVELS.find((known) => known === wanted.toLowerCase());
   if (level !== undefined) return level;
-  throw new RollcallError('CONFIG_INVALID', 'ROLLCALL_LOG_LEVEL is not a log level', {
+  throw new RollcallError('CONFIG_INVALID', 'The value of ROLLCALL_LOG_LEVEL is not a log level', {
     remedy: `Set it to one of ${LOG_LEVELS.join(', ')}, or leave it out.`,
   });
 }

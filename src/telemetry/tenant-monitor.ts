@@ -185,7 +185,7 @@ export class TenantMonitor {
     return known;
   }
 
-  /** `nextAt`: when the next session begins. */
+  /** Returns whether the failure is news. `nextAt`: when the next session begins, ISO 8601. */
   #noteFailedSession(error: unknown, nextAt: string | null): boolean {
     this.#sessionEnded();
     const { why, remedy } = reasonOf(error);

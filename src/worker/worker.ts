@@ -256,5 +256,7 @@ function movedAway(tenantId: string): RollcallError {
 
 /** The request of a command may end with this error. The command then asks the next owner. */
 function endedBy(why: string): RollcallError {
-  return new RollcallError('INTERNAL', why, { remedy: 'Run the command again.' });
+  return new RollcallError('INTERNAL', why, {
+    remedy: 'This ended the work that the command had asked for: run the command again.',
+  });
 }

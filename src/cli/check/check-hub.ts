@@ -213,7 +213,10 @@ async function rowsFinding(check: HubCheck, list: List, unmet: UnmetSettings): P
 const FILTER_REMEDY =
   "Incremental syncs miss all changes, and the daily full sync brings them. Have the hub answer filter=dateLastModified>'…' with a time in UTC.";
 
-/** Whether no row of a list is after the first moment of 1970, by the filter of incremental syncs; false, too, if this cannot be known. */
+/**
+ * Whether the filter of incremental syncs selects no row, even with the time 1970-01-01T00:00:00Z. Then incremental
+ * syncs would find no change. Also false if the hub refuses the request.
+ */
 async function filterSelectsNothing(check: HubCheck, list: List): Promise<boolean> {
   if (!list.collection.keyset) return false;
   try {

@@ -157,7 +157,7 @@ function readBytes(cursor: Cursor): Buffer | null {
   return cursor.bytes.subarray(start, cursor.at);
 }
 
-/** Passes bytes that follow their length, without a view of them: a view costs more than reading the length. */
+/** Skips bytes that follow their length. It makes no view of them, because a view costs more than reading the length. */
 function skipBytes(cursor: Cursor): void {
   const length = readVarint(cursor);
   if (length > 0) cursor.at += length;

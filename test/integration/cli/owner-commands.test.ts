@@ -124,7 +124,7 @@ async function expectAgain(collection: string, ends: EndOffsets, keys: Iterable<
   }
 }
 
-describe('by the command itself', () => {
+describe('without an owner', () => {
   it('"state rebuild" makes a corrupt index equal to the topics, and publishes nothing', async () => {
     const ends = await mirror.ends();
     const corrupt = await spoilIndex();
@@ -144,7 +144,7 @@ describe('by the command itself', () => {
     expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([users[0]]);
   });
 
-  it('"republish --key" publishes the named keys once more, and names the keys that the hub lacks', async () => {
+  it('"republish --key" publishes the named keys once more, and names keys that the hub lacks', async () => {
     const ends = await mirror.ends();
     const named = [users[0] ?? '', users[2] ?? ''];
     const published = await republish(false, 'users', '--key', ...named, 'nobody');
@@ -166,7 +166,7 @@ describe('by the command itself', () => {
   });
 });
 
-describe('by the process that runs', () => {
+describe('with an owner', () => {
   let owner: Running;
   beforeAll(async () => {
     owner = await startOwner(config);
@@ -184,7 +184,7 @@ describe('by the process that runs', () => {
     },
   );
 
-  it('"state rebuild" repairs the index, and "verify --repair" each wrong key of topics with one record', async () => {
+  it('"state rebuild" repairs the index, and "verify --repair" corrects each key with one record', async () => {
     await spoilIndex();
     expect((await command(true, 'state', 'rebuild')).code).toBe(0);
     const { kinds, keys } = await harm();

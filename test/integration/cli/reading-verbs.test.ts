@@ -248,7 +248,7 @@ describe('check before the first run', async () => {
   });
 });
 
-it('"status --wrong" lists a tenant that is well if its configuration drops a field that no row has', async () => {
+it('"status --wrong" also lists a healthy tenant whose configuration drops a field that no row has', async () => {
   await using mistyped = await startTestTenant();
   const dropping = (field: string) => {
     const others = ALL_COLLECTIONS.map((name) => [name, { enabled: false }] as const);

@@ -113,7 +113,7 @@ it('an audit waits for an index or a topic that is behind, and reports no differ
   expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 0 });
 });
 
-it('an audit counts the keys for which the index stays behind the log, and reports no difference of them', async () => {
+it('an audit counts the keys for which the index stays behind the log, but reports no difference', async () => {
   mirrored.commit('a', 2);
   expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 1 });
 });

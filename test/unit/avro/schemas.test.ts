@@ -53,18 +53,21 @@ function withoutBodies(value: unknown, root: object): unknown {
   return (value as { name?: string }).name;
 }
 
-it.each(SUFFIXES)('the schema of %s stands alone, has no enum and requires only ids and counts', (suffix) => {
-  const { text } = fileOf(suffix);
-  const parse = () => avro.Type.forSchema(JSON.parse(text) as avro.Schema);
-  expect(parse().name).toMatch(/^rollcall\.[A-Z]\w+$/);
-  expect(() => parse().createResolver(parse())).not.toThrow();
-  const all = fieldsIn(JSON.parse(text) as AvroSchema);
-  const required = all.flatMap(({ name, default: fallback }) => (fallback === undefined ? name : []));
-  const ids = 'sourcedId collection classId absenceId version student date syncId startedAt rows';
-  const named = new Set(`${ids} rowsNotFound rowsRejected rowsWithoutId rowsOnHold`.split(' '));
-  expect(required.filter((name) => !named.has(name))).toEqual([]);
-  expect(text).not.toContain('"enum"');
-});
+it.each(SUFFIXES)(
+  'the schema of %s is self-contained, has no enum, and requires only ids and counts',
+  (suffix) => {
+    const { text } = fileOf(suffix);
+    const parse = () => avro.Type.forSchema(JSON.parse(text) as avro.Schema);
+    expect(parse().name).toMatch(/^rollcall\.[A-Z]\w+$/);
+    expect(() => parse().createResolver(parse())).not.toThrow();
+    const all = fieldsIn(JSON.parse(text) as AvroSchema);
+    const required = all.flatMap(({ name, default: fallback }) => (fallback === undefined ? name : []));
+    const ids = 'sourcedId collection classId absenceId version student date syncId startedAt rows';
+    const named = new Set(`${ids} rowsNotFound rowsRejected rowsWithoutId rowsOnHold`.split(' '));
+    expect(required.filter((name) => !named.has(name))).toEqual([]);
+    expect(text).not.toContain('"enum"');
+  },
+);
 
 it.each(ROW_COLLECTIONS)('the schema of %s begins and ends with the common fields', (collection) => {
   const { fields } = fileOf(collection);

@@ -43,7 +43,7 @@ it.each([0, 200, 1000])('"run" ends with 0 after a signal %i ms into its start-u
   expect(await program.stop()).toMatchObject({ code: 0 });
 });
 
-it('"run" starts Node with a bounded young generation, and other verbs add no flags', async () => {
+it('"run" starts Node with flags that bound its memory, and other verbs add no flags', async () => {
   const report = `data:text/javascript,console.log(process.execArgv.join(" "), process.env.MALLOC_ARENA_MAX)`;
   const startsOf = (verb: string) =>
     spawnProgram([process.execPath, '--import', report, PROGRAM, verb, '--help']).ended;

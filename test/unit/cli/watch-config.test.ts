@@ -79,7 +79,7 @@ it('a running process takes up a changed configuration at once at SIGHUP', () =>
   expect(watching.onChanged).toHaveBeenCalledOnce();
 });
 
-it('a running process shows no removed tenant, and shows a changed tenant from its beginning', async () => {
+it('a running process stops showing a removed tenant, and shows a changed tenant anew', async () => {
   using process = watched();
   const [north] = process.board.tenants;
   expect(await process.metrics.metrics()).toContain('tenant="south"');

@@ -159,7 +159,7 @@ it.each([
   expect(file.isValid).toBe(true);
 });
 
-it('a changed setting of the process waits for a restart and is named, while tenants still change', () => {
+it('a changed setting of the process waits for a restart, but changed tenants are taken up at once', () => {
   const redis = (more: object) => ({ url: 'redis://one', username: 'one', password: 'redis-1', ...more });
   const { file } = opened({ redis: redis({}) });
   write({

@@ -412,9 +412,12 @@ it.each([
   ['all\nschedules: { fields: { start: tid..fra } }', 'schedules.fields.start'],
   ['{ users: { pseudonymise: [email] } }\nzebra: 1', 'pseudonymise needs pseudonymise.key, which is'],
   ['{ users: { pseudonymise: [email] } }\nzebra: 1', 'tenants[0].zebra'],
-])('settings of collections that lack something or mean nothing are refused: %s: %s', (collections, why) => {
-  expect(() => namesOf(`collections: ${collections}`)).toThrow(why);
-});
+])(
+  'settings of collections that are incomplete or have no effect are refused: %s: %s',
+  (collections, why) => {
+    expect(() => namesOf(`collections: ${collections}`)).toThrow(why);
+  },
+);
 
 it("a collection's own settings win over those of its tenant, which apply to the other collections", () => {
   const own =

@@ -26,7 +26,7 @@ it('a field of pseudonymise or ignore that no row has is reported with the name 
   ]);
 });
 
-it('an afterschool is reported from the answer that the hub does not know it until the hub does', () => {
+it('an afterschool that the hub does not know is reported until the hub knows it', () => {
   const unmet = dropping();
   unmet.noteParent('sfo-9', false);
   expect(unmet.sentences).toEqual(['afterschools: the hub does not know sfo-9']);

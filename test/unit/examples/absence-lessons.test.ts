@@ -104,7 +104,7 @@ it.each([
   expect(scheduleKeys(absenceOf(Date.parse(from), Date.parse(to)), ZONE, held)).toEqual(days);
 });
 
-it('keys of schedules need student, start and end of an absence, and name days of the time zone', () => {
+it('schedule keys name local days, and an absence without student, start or end has none', () => {
   const [from, to] = [Date.parse('2026-03-09T23:00:00Z'), Date.parse('2026-03-10T23:00:00Z')];
   for (const absence of [absenceOf(from, to, null), absenceOf(null, to), absenceOf(from, null)])
     expect(scheduleKeys(absence, ZONE, HELD)).toEqual([]);

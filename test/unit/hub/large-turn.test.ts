@@ -106,7 +106,7 @@ it('a large page whose reader takes long lets one other tenant have a turn after
   }
 });
 
-it('a large page is requested only when the reader of the scan is done with the large page before', async () => {
+it('a large page is requested only when the reader of the scan is done with the previous one', async () => {
   await using test = await testHub(largePages('a', 'b', 'c'));
   const seen: number[] = [];
   for await (const page of scanOf(test)) {

@@ -103,7 +103,7 @@ it.each(TABLE)('a scan %s', (_, begun, before, now, expected) => {
   expect(said(decidePage(state, pageOf(now)))).toBe(expected);
 });
 
-it('a scan passes at most a hundred consecutive pages without rows', () => {
+it('a scan skips at most a hundred consecutive pages without rows', () => {
   let state = after(offset, page('abc'));
   let pages = 0;
   for (; decidePage(state, empty(`offset=${state.offset + 3}`)).step.kind === 'go-on'; pages += 1)

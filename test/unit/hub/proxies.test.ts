@@ -73,7 +73,7 @@ async function ask(address: string): Promise<number> {
 it.each([
   ['HTTP_PROXY', 'HTTPS_PROXY'],
   ['http_proxy', 'https_proxy'],
-])('requests go by the proxies of %s and %s: those of https:// in a tunnel', async (http, https) => {
+])('requests go through the proxies in %s and %s: those to https:// in a tunnel', async (http, https) => {
   const [plain, secure] = await startServices();
   const [one, other] = [await startProxy(), await startProxy()];
   vi.stubEnv(http, `http://${one.at}`);
@@ -152,7 +152,7 @@ it('the registry is reached through a proxy, and a failure names the proxy', asy
   });
 });
 
-it('a variable with an invalid address of a proxy ends the program, which names the variable', () => {
+it('the program ends, and names the variable, if a variable has an invalid proxy address', () => {
   vi.stubEnv('HTTPS_PROXY', 'user:S3CRET@proxy.example:3128');
   expect(() => new Registry({ url: 'https://registry.example' })).toThrow(
     expect.objectContaining({

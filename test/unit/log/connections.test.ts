@@ -121,7 +121,7 @@ it('a process has one connection for each purpose and broker, whatever the numbe
   expect(broker.open()).toBe(3);
 });
 
-it('each configured and each advertised address is tried, and says why it does not answer', async () => {
+it('each configured and each advertised address is tried, and each failure has its cause', async () => {
   const broker = await startBroker(({ answer }) => answer(OK));
   const other = broker.address.replace('127.0.0.1', 'localhost');
   const kafka = connectionsTo(other, '127.0.0.1:1');
@@ -204,7 +204,7 @@ it.each<[string, (socket: Socket) => void]>([
   ['stays silent', () => undefined],
   ['closes its connections', (socket) => socket.destroy()],
 ])(
-  'a question to any broker is answered by the next address if the first %s',
+  'a request to any broker is answered by the next address if the first %s',
   async (_, accept) => {
     const vain = createServer((socket) => accept(socket.on('error', () => undefined)));
     vain.listen(0, '127.0.0.1');
@@ -217,7 +217,7 @@ it.each<[string, (socket: Socket) => void]>([
   30_000,
 );
 
-it('a question to any broker fails, and says so, if no broker can be reached', async () => {
+it('a request to any broker fails, and says so, if no broker can be reached', async () => {
   const gone = createServer();
   gone.listen(0, '127.0.0.1');
   await once(gone, 'listening');

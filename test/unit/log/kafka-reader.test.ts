@@ -125,7 +125,7 @@ it.each([
   expect([seen.isOver, seen.offsets]).toEqual([true, [0, 1, 2, 3, 4].slice(0, end)]);
 });
 
-it('a reading of a topic stops at the stable end while other transactions are committed beyond it', async () => {
+it('reading a topic stops at the stable end while other transactions are committed beyond it', async () => {
   const topics = laggingTopics({ progress: 5, dead: 5 });
   const seen = read(topics, { names: ['dead', 'busy'], awaitsDecision: true });
   await topics.stableEndMovesTo(3, 'dead');
@@ -136,7 +136,7 @@ it('a reading of a topic stops at the stable end while other transactions are co
   expect(seen.isOver).toBe(true);
 });
 
-it('a reading of a topic leaves out markers and the records of aborted transactions', async () => {
+it('reading a topic leaves out markers and the records of aborted transactions', async () => {
   const abort = { isControlRecord: true, key: Buffer.alloc(4) };
   const kinds = [
     { producerId: '1' },
@@ -181,7 +181,7 @@ it('a batch that cannot be read does not disturb a reading that ends before it',
   expect([seen.isOver, seen.offsets]).toEqual([true, [0]]);
 });
 
-it('a reading of a topic begins at its first record if the records before were deleted', async () => {
+it('reading a topic begins at its first record if the records before were deleted', async () => {
   const topics = laggingTopics({});
   topics.deleteRecordsBefore(2);
   const seen = read(topics, { to: 4 });
@@ -192,7 +192,7 @@ it('a reading of a topic begins at its first record if the records before were d
 it.each([
   ['whose connection breaks', new RequestFailure('unanswered')],
   ['whose leader moves', 'NOT_LEADER_FOR_PARTITION'],
-])('a reading of a topic %s goes on from where it was', async (_, failure) => {
+])('reading a topic %s goes on from where it was', async (_, failure) => {
   const topics = laggingTopics({});
   const seen = read(topics, { to: 6 });
   await topics.stableEndMovesTo(2, 'progress');
@@ -204,7 +204,7 @@ it.each([
   expect([seen.isOver, seen.error, seen.offsets]).toEqual([true, undefined, [0, 1, 2, 3, 4, 5]]);
 });
 
-it('a reading of a topic fails when the leader has not answered for half a minute', async () => {
+it('reading a topic fails when the leader has not answered for half a minute', async () => {
   const topics = laggingTopics({});
   const seen = read(topics, { to: Infinity });
   await vi.advanceTimersByTimeAsync(50_000);
@@ -215,7 +215,7 @@ it('a reading of a topic fails when the leader has not answered for half a minut
   expect(seen.error).toMatchObject({ code: 'KAFKA_UNREACHABLE' });
 });
 
-it('a reading of a topic without the right to read fails at once, and names the topic', async () => {
+it('reading a topic without the right to read it fails at once, and names the topic', async () => {
   const topics = laggingTopics({});
   topics.fails('TOPIC_AUTHORIZATION_FAILED');
   const seen = read(topics);

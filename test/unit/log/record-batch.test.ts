@@ -119,7 +119,7 @@ const namedFrom = (letter: string) =>
     { maxKeys: 5 },
   );
 
-it('a record batch puts headers that records share before the own headers of each record', () => {
+it('a record batch puts the headers that all records share before those of each record', () => {
   fc.assert(
     fc.property(record, namedFrom('a'), namedFrom('b'), (each, sharedHeaders, headers) => {
       const shared = { ...each, headers, sharedHeaders };

@@ -178,7 +178,7 @@ it.each([
   await registry.ping();
 });
 
-it('if a registry gives its ids out in another order, each tenant is told until it registers again', async () => {
+it('a registry that assigns ids in another order is reported for each tenant until it registers again', async () => {
   const { registry, register, trouble } = await startRegistry();
   for (const tenant of ['first', 'second']) {
     await register(`${tenant}.orgs`);
@@ -211,7 +211,7 @@ it.each([
   expect(requests).toEqual(['GET /schemas/ids/7']);
 });
 
-it('a record that neither its id nor its topic can decode is refused without its content', async () => {
+it('a record that cannot be decoded by its schema id or its topic is refused without its content', async () => {
   const { registry } = await startRegistry();
   const failure = await registry.decode(frame(7, Buffer.from('Kari Nordmann')), ['progress']).catch(String);
   expect(failure).toContain('has no Avro schema with the id');

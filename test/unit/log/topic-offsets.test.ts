@@ -40,7 +40,7 @@ it('offsets are asked for again while a broker is away or a leader moves', async
   );
 });
 
-it('a missing topic fails the question for offsets, and is named', async () => {
+it('a request for the offsets of a missing topic fails, and the error names the topic', async () => {
   const topics = topicsAfter([], ['p.t.users']);
   await expect(fetchOffsets(topics, ['p.t.users', 'p.t.orgs'])).rejects.toMatchObject({
     code: 'KAFKA_TOPIC_MISSING',
@@ -48,7 +48,7 @@ it('a missing topic fails the question for offsets, and is named', async () => {
   });
 });
 
-it('a missing topic is left out of the offsets if the reader takes it for empty', async () => {
+it('a missing topic is left out of the offsets if the reader treats it as empty', async () => {
   const ranges = await fetchOffsets(topicsAfter([], ['p.t.users']), ['p.t.users', 'p.t.orgs'], 'skipped');
   expect([...ranges.keys()]).toEqual(['p.t.users']);
 });

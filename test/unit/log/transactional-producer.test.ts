@@ -112,7 +112,7 @@ it.each([
   expect(sent).toHaveLength(1);
 });
 
-it('a transactional producer gives up after 25 seconds of refusals that could pass', async () => {
+it('a transactional producer gives up after 25 seconds of transient refusals', async () => {
   const { producer, now } = await begun(producerOn(refused('NOT_ENOUGH_REPLICAS')));
   await expect(producer.send([batchOf('users')])).rejects.toMatchObject({ type: 'NOT_ENOUGH_REPLICAS' });
   expect(now()).toBeGreaterThanOrEqual(25_000);

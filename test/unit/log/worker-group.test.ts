@@ -291,7 +291,7 @@ it('a worker joins once more if its configuration has changed while it joined', 
   expect(metadata().map(({ knows }) => knows.length)).toEqual([3, 4]);
 });
 
-it('the record of a group has room for a thousand tenants and ten workers', async () => {
+it('the metadata of a worker group fits into one record, even with 1,000 tenants and ten workers', async () => {
   const { configured, metadata } = worker();
   configured.splice(0, 3, ...Array.from({ length: 1_000 }, (_, index) => `${index}`.padStart(40, 'x')));
   await vi.advanceTimersByTimeAsync(0);

@@ -51,7 +51,7 @@ const sent = fc.record(
   { requiredKeys: [] },
 );
 
-it('a field that a schema learns changes no hash and no additional field, whatever the hub sends', () => {
+it('a field that a schema gains changes no hash and no additional field, whatever the hub sends', () => {
   const resolver = avro.Type.forSchema(GROWN as avro.Schema, { wrapUnions: 'never' });
   const before = avro.Type.forSchema(SCHEMA as avro.Schema, { wrapUnions: 'never' });
   const resolve = resolver.createResolver(before);
@@ -68,7 +68,7 @@ it('a field that a schema learns changes no hash and no additional field, whatev
   );
 });
 
-it('a full sync after a schema has learned a field publishes no row until its content changes', async () => {
+it('a full sync after a schema has gained a field publishes no row until its content changes', async () => {
   const state = createMemoryStore().tenant('north');
   const records: OutgoingRecord[] = [];
   const full = async (reader: typeof later, row: object): Promise<void> => {
@@ -93,7 +93,7 @@ it('a full sync after a schema has learned a field publishes no row until its co
   expect(hashOf(later, row)).not.toBe(hashOf(later, { ...row, nickname: 'Tan' }));
 });
 
-it('a record of an absence that waits in the index is published under a schema that has learned a field', async () => {
+it('a record of an absence that waits in the index is published under a schema that has gained a field', async () => {
   const row = readable(absencesReader().read({ ...ABSENCE, nickname: 'Ta' }));
   const id = row.sourcedId;
   const given = { rows: new Map([[id, row]]), mayWait: new Set([id]) };

@@ -55,22 +55,24 @@ const REFUSALS = [
 ] as const;
 const small = { rows: 4 };
 
-it.each<[boolean, string, Parameters<typeof sessionOf>[0]]>([
-  [true, 'that still shows one of three published rows', { users: { find: found(1) } }],
-  [false, 'that shows none of three published rows', { users: {} }],
-  ...REFUSALS.flatMap((code): [boolean, string, Parameters<typeof sessionOf>[0]][] => {
+type IdentityCase = ['accepted' | 'refused', hub: string, Parameters<typeof sessionOf>[0]];
+
+it.each<IdentityCase>([
+  ['accepted', 'shows one of three published rows', { users: { find: found(1) } }],
+  ['refused', 'shows none of three published rows', { users: {} }],
+  ...REFUSALS.flatMap((code): IdentityCase[] => {
     const find = failing(code);
-    const why = `that answers ${code}, and lists`;
+    const why = `answers ${code}, and lists`;
     return [
-      [true, `${why} a published row first`, { users: { find, firstRow: 'published' } }],
-      [false, `${why} an unknown row first`, { users: { find } }],
+      ['accepted', `${why} a published row first`, { users: { find, firstRow: 'published' } }],
+      ['refused', `${why} an unknown row first`, { users: { find } }],
     ];
   }),
-  [true, 'that shows rows of another collection', { orgs: small, users: { rows: 5, find: found(1) } }],
-  [false, 'that shows no rows of another collection', { orgs: small, users: { rows: 5 } }],
-  [true, 'of which no collection has enough rows', { orgs: small, users: small }],
-])('whether a page of unknown rows is this tenant’s is %s for a hub %s', async (is, _hub, given) => {
-  expect(await showsOwnRows((await sessionOf(given))[0], signal)).toBe(is);
+  ['accepted', 'shows rows of another collection', { orgs: small, users: { rows: 5, find: found(1) } }],
+  ['refused', 'shows no rows of another collection', { orgs: small, users: { rows: 5 } }],
+  ['accepted', 'has too few rows in each collection', { orgs: small, users: small }],
+])('a page of unknown rows is %s if the hub %s', async (outcome, _hub, given) => {
+  expect(await showsOwnRows((await sessionOf(given))[0], signal)).toBe(outcome === 'accepted');
 });
 
 it('unknown classes count as this tenant’s if the hub shows its people, but not if only its courses', async () => {

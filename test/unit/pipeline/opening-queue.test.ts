@@ -144,7 +144,7 @@ it('a take-over is announced as soon as the tenant is open', async () => {
   expect(announced).toEqual([0, openedAtMs]);
 });
 
-it('a process that starts serves the other tenants while the openings of some hang or fail', async () => {
+it('a process that starts serves the other tenants while some tenants hang or fail as they open', async () => {
   const { served, failures } = worker((tenantId) => {
     const number = TENANTS.indexOf(tenantId);
     if (number < AT_ONCE) return new Promise(() => undefined);

@@ -39,7 +39,7 @@ test.each<[string, string, Partial<AbsenceFacts>]>([
   ['`progress` and the events are lost', 'lost', { progress: null, hasEvents: false }],
   ['only `progress` is lost', 'changelog', { progress: null }],
   ['`progress` and the changelog are lost', 'lost', { progress: null, hasChangelog: false }],
-])('where %s, the index of absences comes from: %s', (_name, source, facts) => {
+])('if %s, the index of absences comes from: %s', (_name, source, facts) => {
   expect(absenceSource({ ...GIVEN, ...facts })).toBe(source);
 });
 

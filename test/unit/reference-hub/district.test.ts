@@ -11,7 +11,7 @@ const [student = '', other = ''] = district.ids('students');
 const idOf = (reference: unknown): string => (reference as { sourcedId: string }).sourcedId;
 const record = async (id: string): Promise<Row> =>
   (await test.get(ABSENCES, { filter: `sourcedId='${id}'` })).rows[0]!;
-it('an absence record of the reference hub is replaced by another, deleted, or purged (2.2, 3)', async () => {
+it('an absence record of the reference hub is replaced, deleted or purged (spec 2.2, 3)', async () => {
   const [classId = ''] = district.ids('classes');
   const id = district.registerAbsence({ student, classId, ...TIMES });
   const first = await record(id);
@@ -55,7 +55,7 @@ it('an absence record of the reference hub is replaced by another, deleted, or p
   expect([district.get('absences', id), district.get('absences', tail)]).toEqual([undefined, undefined]);
 });
 
-it('a changed row of the reference hub gets a new modification time, and no other row does (1 rule 3)', async () => {
+it('a changed row of the reference hub gets a new dateLastModified, and no other row does (spec 1)', async () => {
   const since = new Date(clock.now()).toISOString();
   const changed = async (path: string): Promise<readonly Row[]> =>
     (await test.get(path, { filter: `dateLastModified>'${since}'` })).rows;
@@ -72,7 +72,7 @@ it('a changed row of the reference hub gets a new modification time, and no othe
   expect(await changed(USERS)).toEqual([]);
 });
 
-it('a re-stamp of the reference hub changes every modification time, and nothing else (1 rule 3)', async () => {
+it('a re-stamp of the reference hub changes every dateLastModified, and nothing else (spec 1)', async () => {
   const names = ['users', 'students', 'absences', 'enrollments', 'results', 'categories'];
   const before = names.map((name) => district.snapshot(name));
   clock.advance(3_600_000);
@@ -83,7 +83,7 @@ it('a re-stamp of the reference hub changes every modification time, and nothing
   expect((await test.get(USERS, { filter, limit: 1 })).total).toBe(String(before[0]!.length));
 });
 
-it('an absence of the reference hub overlaps exactly one lesson of its class (1.1)', async () => {
+it('an absence of the reference hub overlaps exactly one lesson of its class (spec 1.1)', async () => {
   const absences = district.snapshot('absences').filter((row) => row['classesAffected'] !== undefined);
   expect(absences.length).toBeGreaterThan(20);
   for (const absence of absences.slice(0, 60)) {

@@ -5,7 +5,7 @@ import { USERS, startTestHub } from './hub-client.ts';
 const test = await startTestHub({ students: 30 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-it('the reference hub serves nothing without a valid token (5 rule 1)', async () => {
+it('the reference hub serves nothing without a valid token (spec 5)', async () => {
   const ask = (headers: Record<string, string>) => fetch(`${test.hub.baseUrl}${USERS}`, { headers });
   const none = await ask({});
   expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="hub"']);

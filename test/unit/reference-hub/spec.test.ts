@@ -34,7 +34,7 @@ const selections: [filter: string, ids: readonly string[]][] = [
 const begins = fc.oneof(fc.nat(all.length + 5), fc.constantFrom('', 'zzz', classId, ...all));
 const MEANINGLESS = { offset: 50, sort: 'nonsense', orderBy: 'sideways', colour: 'blue' };
 
-it('the reference hub gives each row of a filter once and in order, from any offset or cursor (4.3)', async () => {
+it('the reference hub returns each row of a filter once, in order, by offset or cursor (spec 4.3)', async () => {
   const limits = fc.integer({ min: 20, max: all.length + 1 });
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...selections), begins, limits, async ([filter, ids], begin, limit) => {

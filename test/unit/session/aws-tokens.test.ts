@@ -29,7 +29,7 @@ it('an error about missing credentials for MSK says where AWS looks for them', a
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', undefined);
   await expect(awsTokens('eu-west-1').get()).rejects.toMatchObject({
     code: 'KAFKA_UNREACHABLE',
-    message: "AWS' SDK found no credentials for Kafka (CredentialsProviderError)",
+    message: 'The AWS SDK found no credentials for Kafka (CredentialsProviderError)',
     remedy: expect.stringContaining('IAM role'),
   });
 });

@@ -29,13 +29,13 @@ it('the recorded checksums name every part that pom.xml fetches', async () => {
   expect(Object.entries(sums).filter(([, part]) => part.size === 0)).toEqual([]);
 });
 
-it('the weekly workflow runs the tests on every ground', async () => {
+it('the weekly workflow runs the tests with each set of service versions and settings (ground)', async () => {
   const workflow = await readFile(join(CHECKOUT, '.github/workflows/checks.yml'), 'utf8');
   const [, listed = ''] = /^ +ground: \[(.+)\]$/m.exec(workflow) ?? [];
   expect(listed.split(', ')).toEqual(Object.keys(grounds));
 });
 
-it('a ground that does not exist is refused by name', () => {
+it('an unknown ground (set of service versions) is refused by name', () => {
   vi.stubEnv('ROLLCALL_GROUND', 'kafka-2');
   expect(groundInUse).toThrow(/^ROLLCALL_GROUND is kafka-2, not one of kafka-3\.9,/);
 });

@@ -151,7 +151,7 @@ function describeIndex(newIndex: NewIndex): void {
 }
 
 function describeReading(newIndex: NewIndex): void {
-  it('a reading of entries skips no entry that stays while others are removed', async () => {
+  it('reading the entries of an index skips no entry that stays while others are removed', async () => {
     const index = await newIndex();
     const changes = Array.from({ length: 6_000 }, (_, at) => put('open', `k${at}`));
     await index.apply(null, positionAt(1), changes);

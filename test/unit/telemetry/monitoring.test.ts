@@ -90,7 +90,7 @@ it('alerts and the dashboard use only labels that the metrics of their queries h
   expect(wrong).toEqual([]);
 });
 
-it('rules compare by namespace and job or Pod, and those on owners by namespace and prefix or process', () => {
+it('alerts group series by namespace and job or Pod, and alerts on owners group them by tenant, too', () => {
   const lists = alerts.flatMap(({ alert, expr }) =>
     [...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].map(([, list = '']) => ({ alert, list })),
   );

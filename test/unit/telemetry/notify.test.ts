@@ -127,7 +127,7 @@ it('a receiver of notices with which no TLS connection comes about gets a remedy
   secure.close();
 });
 
-it('a receiver of notices that hangs is given up after some seconds, and gets one at a time', async () => {
+it('a receiver of notices that hangs is given up after some seconds, and gets one notice at a time', async () => {
   const open: ServerResponse[] = [];
   await using told = await tell((_, response) => void open.push(response), 500);
   await vi.waitFor(() => expect(told.asked).toHaveLength(2), WITHIN);
@@ -139,7 +139,7 @@ it('a receiver of notices that hangs is given up after some seconds, and gets on
   await told.stop();
 });
 
-it('a receiver of notices whose answer never ends has taken the notice', async () => {
+it('a receiver of notices whose answer never ends counts as having taken the notice', async () => {
   await using told = await tell((_, response) => void response.writeHead(200).write('o'));
   await vi.waitFor(async () => expect(await told.count('sent')).toBe(1), WITHIN);
   expect(told.asked).toHaveLength(1);

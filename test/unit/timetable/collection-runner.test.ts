@@ -71,12 +71,15 @@ it('an incremental sync of too many rows becomes a full sync', async () => {
 const refusedWith = (status: number) =>
   new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '', status });
 
-it.each([400, 422])('full syncs replace incremental ones after %i to the filter by time', async (status) => {
-  const { syncs, modes } = await alone(refusedWith(status));
-  await syncs.withFollowUps('INCREMENTAL', { signal });
-  await syncs.withFollowUps('INCREMENTAL', { signal });
-  expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
-});
+it.each([400, 422])(
+  'full syncs replace incremental ones after the hub answers the filter by time with %i',
+  async (status) => {
+    const { syncs, modes } = await alone(refusedWith(status));
+    await syncs.withFollowUps('INCREMENTAL', { signal });
+    await syncs.withFollowUps('INCREMENTAL', { signal });
+    expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
+  },
+);
 
 it.each([AWAY, ...[302, 304, 402, 406, 409, 413, 451].map(refusedWith)])(
   'after an incremental sync fails with $message (HTTP $status), the next one is incremental, too',

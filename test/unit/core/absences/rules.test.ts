@@ -246,7 +246,7 @@ test.each(all.map((each) => each.split('\n  ')))('%s', (_name, ...histories) => 
   }
 });
 
-test('a current version that comes again is shown again, without an event', () => {
+test('a current version that is read again shows its absence in `absences` again, but makes no event', () => {
   const index = play('v1>v2 v2<v1.');
   const { steps, shown } = index.read({ mode: 'page', rows: rowOf('v2<v1') });
   expect([steps, [...shown]]).toEqual([[], [['v1', 'v2']]]);

@@ -23,7 +23,7 @@ const DOCUMENT = asyncApiDocument('1.2.3', TOPICS) as {
   };
 };
 
-it('the AsyncAPI document is valid for every topic, and would not be with a schema that is no Avro', async () => {
+it('the AsyncAPI document is valid for every topic, and invalid with a schema that is not Avro', async () => {
   const parser = new Parser();
   parser.registerSchemaParser(AvroSchemaParser());
   // The rest recommends a version of AsyncAPI that fewer tools know.

@@ -45,7 +45,7 @@ it('a short scan says how many of the counted rows came, and how many came twice
   expect(explainShort({ ...shortfall, repeated: 0 })).toBe('190 of 250 rows came');
 });
 
-it('a row must be missed three times if its list was read by offset and agreed with no total', () => {
+it('a row of a list read by offset is missing after three misses if no total agreed with the list', () => {
   for (const [given, missesNeeded] of [
     [{}, 2],
     [{ totalAtStart: null }, 3],

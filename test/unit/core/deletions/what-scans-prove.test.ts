@@ -63,7 +63,7 @@ it('a short full sync is complete if its scope has as many known rows as the hub
   expect(verdictOn([composed], 'short|a', 'short|b')).toEqual({ whyInconclusive: why, short: shortfall });
 });
 
-it('a full sync proves something if a scope was read to its end, or if there was none to read', () => {
+it('a full sync is conclusive if a scope was read to its end, or if there was no scope to read', () => {
   const proves = (scans: ScanEvidence[]) => verdictsOf(scans).provesAnything(false);
   for (const scans of [[], [whole], [short], [broken, whole]])
     expect([scans, proves(scans)]).toEqual([scans, true]);

@@ -35,12 +35,12 @@ it.each<[string, Partial<TenantFacts>, (number | null)?]>([
   ],
   ['loading: 0 of 1 collection complete', {}, null],
   ['not fresh, up to 5 h ago', { isOwnerAlive: false }, HOURS_MS],
-])('the copy of a tenant is called "%s" by what is wrong with the tenant', (said, facts, agoMs) => {
+])('the status of a tenant says of its copy: %s', (said, facts, agoMs) => {
   expect(answer(facts, agoMs)).toBe(said);
 });
 
 it.each(['kafka', 'registry', 'hub', 'quota'] as const)(
-  'a copy counts as fresh while changes arrive in time, whatever is wrong with the part %s',
+  'a copy counts as fresh while changes arrive in time, even if the part %s is not ready',
   (part) => {
     expect(answer({ reported: [{ ...away, part }] })).toBe('complete and fresh, up to 6 min ago');
   },

@@ -156,7 +156,7 @@ it('a notice names tenant, collections, time and commands, and has the same id i
   });
 });
 
-it('the text of notices has one line for a cause that many tenants share, and at most ten causes', () => {
+it('the text of a notice has one line for a cause that many tenants share, and at most ten causes', () => {
   const notice = {
     id: '',
     status: 'over',

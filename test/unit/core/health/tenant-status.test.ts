@@ -151,12 +151,15 @@ it.each<Case>([
     [facts('users', notLoaded)],
     without('users'),
   ],
-])('the state and the headline of a tenant are "%s"', (expected, collections, more) => {
-  const { state, headline, ready, reasons, needsPerson } = statusOf(collections, more);
-  expect(`${state} | ${headline}`).toBe(expected);
-  const isReady = reasons.every(({ part }) => part === 'removals');
-  expect([ready, needsPerson]).toEqual([isReady, headline.includes('needs a decision: ')]);
-});
+])(
+  'a headline names what stops the tenant, then decisions, then other troubles (case %#)',
+  (expected, collections, more) => {
+    const { state, headline, ready, reasons, needsPerson } = statusOf(collections, more);
+    expect(`${state} | ${headline}`).toBe(expected);
+    const isReady = reasons.every(({ part }) => part === 'removals');
+    expect([ready, needsPerson]).toEqual([isReady, headline.includes('needs a decision: ')]);
+  },
+);
 
 it('the status of a tenant has all reasons, causes first, each with its remedy', () => {
   expect(statusOf([users], { reported, ...noOwner }).reasons).toMatchObject([

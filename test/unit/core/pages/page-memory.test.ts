@@ -67,7 +67,7 @@ test('a complete full sync drops the remembered pages that it did not meet, and 
   expect(recognise(memory, 'c', ['d'])).toBeNull();
 });
 
-test('the memory of pages keeps to its bound of bytes, and drops all pages after too many changes', () => {
+test('the memory of pages stays within its bound, and drops all pages after too many changes', () => {
   const memory = memoryWith(PAGE, { bytes: 2 * 900 + 4 * 8, changes: 2 });
   remember(memory, 'c', ['d', 'e']);
   expect(recognise(memory, 'c', ['d', 'e'])).toBeNull();
