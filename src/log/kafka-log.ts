@@ -26,7 +26,7 @@ import { RecordBatch } from './wire/record-batch.ts';
 import { TakeOver, type OwnerOptions } from './take-over.ts';
 import { appendEndMarkers, TenantProducer, type EndMarkers } from './tenant-producer.ts';
 import { TenantTopics } from './tenant-topics.ts';
-import type { AppendedBatch, PartitionBatch, TransactionalProducer } from './transactional-producer.ts';
+import type { TransactionalProducer } from './transactional-producer.ts';
 
 /** Where the records of a topic go in a transaction. */
 interface Destination {
@@ -189,30 +189,16 @@ async function sendAll(
   outgoing: OutgoingBatches,
   before: Offsets,
 ): Promise<Offsets> {
-  let offsets = before;
+  const offsets: Record<string, number> = { ...before };
   for (const send of outgoing.sends()) {
-    offsets = withLastOffsets(offsets, send, await producer.send(send));
+    for (const { topic, partition, baseOffset, lastOffset } of await producer.send(send)) {
+      const name = partitionName(topic, partition);
+      // A recreated topic counts from 0 again. If such an offset were committed, it would look like a continuation.
+      if (baseOffset <= (offsets[name] ?? -1)) throw new RecordsLost(topic);
+      offsets[name] = lastOffset;
+    }
     // The memory is released only after an answer: a send that failed may still be on its way.
     for (const { batch } of send) batch.release();
   }
   return offsets;
-}
-
-/** Returns the offsets, with the last offset of each batch of a send. */
-function withLastOffsets(
-  offsets: Offsets,
-  sent: readonly PartitionBatch[],
-  appended: readonly AppendedBatch[],
-): Offsets {
-  const counts = new Map(
-    sent.map(({ topic, partition, batch }) => [partitionName(topic, partition), batch.length]),
-  );
-  const result: Record<string, number> = { ...offsets };
-  for (const { topic, partition, baseOffset } of appended) {
-    const name = partitionName(topic, partition);
-    // A recreated topic counts from 0 again. If such an offset were committed, it would look like a continuation.
-    if (baseOffset <= (result[name] ?? -1)) throw new RecordsLost(topic);
-    result[name] = baseOffset + (counts.get(name) ?? 0) - 1;
-  }
-  return result;
 }

@@ -19,6 +19,7 @@ export interface PartitionBatch extends TopicPartition {
 export interface AppendedBatch extends TopicPartition {
   /** Offset of its first record. */
   readonly baseOffset: number;
+  readonly lastOffset: number;
 }
 
 export interface TransactionalProducerOptions {
@@ -122,9 +123,10 @@ export class TransactionalProducer {
       const outcomes = await this.#produce(left);
       const failures: unknown[] = [];
       left = left.filter((each) => {
-        const { topic, partition } = each;
+        const { topic, partition, records } = each;
         const { baseOffset, failure } = outcomes.get(nameOf(each)) ?? NO_ANSWER;
-        if (failure === null) appended.push({ topic, partition, baseOffset });
+        const lastOffset = baseOffset + records - 1;
+        if (failure === null) appended.push({ topic, partition, baseOffset, lastOffset });
         else failures.push(failure);
         return failure !== null;
       });
@@ -160,13 +162,13 @@ export class TransactionalProducer {
     );
   }
 
-  #seal({ topic, partition, batch }: PartitionBatch): SealedBatch {
+  #seal({ topic, partition, batch }: PartitionBatch): SealedBatch & { readonly records: number } {
     const { producerId, producerEpoch } = this.#requireIdentity();
     const name = partitionName(topic, partition);
     const firstSequence = this.#sequences.get(name) ?? 0;
     this.#sequences.set(name, (firstSequence + batch.length) % SEQUENCES);
     const owner = { producerId, producerEpoch, firstSequence };
-    return { topic, partition, bytes: batch.seal(owner, Date.now()) };
+    return { topic, partition, records: batch.length, bytes: batch.seal(owner, Date.now()) };
   }
 
   /** Sends one request to each leader, and returns what became of each batch when all have been answered or have failed. */

@@ -108,7 +108,7 @@ export class BrokerLog implements TenantLog {
       const sends = this.#sendsOf(transaction.records);
       await producer.begin(partitionsOf([...sends.flat(), { topic: PROGRESS, partition: 0 }]));
       let offsets = allOffsets([transaction.progress, ...derivedBefore]);
-      for (const send of sends) offsets = this.#withLastOffsets(offsets, send, await producer.send(send));
+      for (const send of sends) offsets = this.#withLastOffsets(offsets, await producer.send(send));
       if (strikes(at, 0.02)) {
         this.#happened('held long');
         await at.time.sleep(50 + at.random.below(250));
@@ -212,21 +212,16 @@ export class BrokerLog implements TenantLog {
     return sends;
   }
 
-  #withLastOffsets(
-    offsets: Offsets,
-    sent: readonly PartitionBatch[],
-    appended: readonly AppendedBatch[],
-  ): Offsets {
+  #withLastOffsets(offsets: Offsets, appended: readonly AppendedBatch[]): Offsets {
     const result: Record<string, number> = { ...offsets };
-    for (const { topic, partition, baseOffset } of appended) {
+    for (const { topic, partition, baseOffset, lastOffset } of appended) {
       const name = partitionName(topic, partition);
-      const one = sent.find((each) => each.topic === topic && each.partition === partition);
       // A recreated topic counts from 0 again.
       if (baseOffset <= (result[name] ?? -1)) {
         this.#lostTopics.add(suffixOf(name));
         throw new RecordsLost(topic);
       }
-      result[name] = baseOffset + (one?.batch.length ?? 0) - 1;
+      result[name] = lastOffset;
     }
     return result;
   }
