@@ -151,20 +151,13 @@ function errorOfAnswer(
   return new HubError('HUB_REQUEST_REFUSED', answered, { status, remedy });
 }
 
-function looksLikeHtml(response: HttpResponse): boolean {
-  const start = response.body.toString('latin1', 0, 200);
-  return (
-    /html/i.test(response.header('content-type') ?? '') || /^\s*<(?:!doctype|html|head|body)/i.test(start)
-  );
-}
-
 /** The error for a 2xx answer whose body is not JSON. */
-function errorOfBody(response: HttpResponse, where: string): HubError {
-  const isHtml = looksLikeHtml(response);
-  const what = isHtml ? 'is an HTML page' : 'is empty, cut off, or not JSON';
+function errorOfBody({ status, body }: HttpResponse, where: string): HubError {
+  const isMarkup = /^\s*</.test(body.toString('latin1', 0, 200));
+  const what = isMarkup ? 'is a web page or XML' : 'is empty, cut off, or not JSON';
   return new HubError('HUB_BODY_INVALID', `The answer for ${where} ${what}`, {
-    status: response.status,
-    remedy: isHtml
+    status,
+    remedy: isMarkup
       ? 'If this continues, check hub.baseUrl: it may lead to a web page or a proxy.'
       : CHECK_THE_WAY,
   });
