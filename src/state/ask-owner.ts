@@ -1,5 +1,5 @@
 import { RollcallError } from '../errors.ts';
-import type { Coordination, OwnerRequest, RequestAnswer, RequestOutcome } from './coordination.ts';
+import type { Coordination, OwnerRequest, RequestOutcome } from './coordination.ts';
 
 export interface AskOwnerOptions {
   readonly coordination: Coordination;
@@ -43,7 +43,7 @@ async function outcomeOf(options: AskOwnerOptions): Promise<RequestOutcome> {
     // The heartbeat is read first, so that the answer of an owner that then withdraws still counts.
     const [living] = await coordination.livingOwners([tenantId]);
     const answer = await coordination.answerTo(tenantId, request.id);
-    if (answer !== null && answer.state !== 'taken') return withoutOwner(answer);
+    if (answer !== null && answer.state !== 'taken') return answer;
     if (!living) throw noOwner(tenantId);
     if (answer !== null && answer.owner !== living.owner) throw ownerEnded(tenantId);
     if (answer === null && now() - askedAtMs > TAKEN_WITHIN_MS) throw notTaken(tenantId);
@@ -55,11 +55,6 @@ async function outcomeOf(options: AskOwnerOptions): Promise<RequestOutcome> {
     }
     await sleep(pollIntervalMs, signal);
   }
-}
-
-function withoutOwner(answer: Exclude<RequestAnswer, { state: 'taken' }>): RequestOutcome {
-  const { owner: _owner, ...outcome } = answer;
-  return outcome;
 }
 
 function noOwner(tenantId: string): RollcallError {

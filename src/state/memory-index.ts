@@ -43,7 +43,7 @@ export class MemoryIndex implements CollectionIndex {
   ): Promise<void> {
     this.#requireAt(previous);
     this.#write(changes);
-    this.#position = copyOf(position);
+    this.#position = position;
     this.#replay = null;
   }
 
@@ -94,7 +94,7 @@ export class MemoryIndex implements CollectionIndex {
       entries: (area) => this.entries(area),
       finish: async (position) => {
         requireCurrent();
-        this.#position = copyOf(position);
+        this.#position = position;
         this.#replay = null;
       },
     };
@@ -125,8 +125,4 @@ export class MemoryIndex implements CollectionIndex {
       }
     }
   }
-}
-
-function copyOf(position: IndexPosition): IndexPosition {
-  return { ...position, offsets: { ...position.offsets } };
 }
