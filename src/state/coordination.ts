@@ -52,7 +52,7 @@ export interface Coordination {
   /** Removes the heartbeat, if it is this owner's. */
   withdraw(tenantId: string, owner: string): Promise<void>;
 
-  /** Queues a request. Throws `INDEX_REFUSED` when 100 are waiting. */
+  /** Queues a request. */
   leave(tenantId: string, request: OwnerRequest): Promise<void>;
   /** Withdraws a request that nobody has taken; one that an owner has taken continues. */
   cancel(tenantId: string, request: OwnerRequest): Promise<void>;
@@ -63,5 +63,3 @@ export interface Coordination {
   /** Returns null until an owner has taken the request, and after the answer has expired. */
   answerTo(tenantId: string, requestId: string): Promise<RequestAnswer | null>;
 }
-
-export const MOST_REQUESTS_WAITING = 100;

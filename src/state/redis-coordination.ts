@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { jsonOrNull } from '../core/json-or-null.ts';
-import { RollcallError } from '../errors.ts';
-import { MOST_REQUESTS_WAITING, OWNER_REQUEST, REQUEST_ANSWER, type Coordination } from './coordination.ts';
+import { OWNER_REQUEST, REQUEST_ANSWER, type Coordination } from './coordination.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { tenantKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
@@ -42,13 +41,6 @@ export function redisCoordination(connection: RedisConnection, keyPrefix: string
 
     async leave(tenantId, request) {
       const { requests } = keysOf(tenantId);
-      const waiting = await connection.run((client) => client.llen(requests));
-      if (waiting >= MOST_REQUESTS_WAITING) {
-        const what = `${MOST_REQUESTS_WAITING} requests already wait for the process that owns ${tenantId}`;
-        throw new RollcallError('INDEX_REFUSED', what, {
-          remedy: 'Wait until it has handled some of them; `rollcall status` shows what it is doing.',
-        });
-      }
       await connection.transaction((commands) =>
         commands.rpush(requests, JSON.stringify(request)).pexpire(requests, LIST_KEPT_MS),
       );

@@ -2,7 +2,7 @@ import { isUntrusted, RollcallError, systemCode } from '../errors.ts';
 
 /** Rights that the Redis user needs. */
 const RIGHTS =
-  '~{<keyPrefix>:* +hget +hmget +hset +hdel +hlen +hscan +get +set +del +unlink +pexpire +llen +rpush +lpop +lrem ' +
+  '~{<keyPrefix>:* +hget +hmget +hset +hdel +hlen +hscan +get +set +del +unlink +pexpire +rpush +lpop +lrem ' +
   '+multi +exec +eval +evalsha +select +info +cluster|slots +asking';
 
 const CREDENTIALS = 'Check redis.username and redis.password.';
