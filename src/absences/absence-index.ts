@@ -43,17 +43,16 @@ export class AbsenceIndex {
     }
   }
 
-  /** How many keys `absences` and `absence-changes` have after these changes. */
-  async countRows(
-    changes: readonly IndexChange[],
-    lookUp: LookUp,
-  ): Promise<Record<DerivedCollection, number>> {
-    const count = (area: IndexArea): Promise<number> => this.#countAfter(area, changes, lookUp);
-    const known = (await count('absences')) - (await count('forgotten'));
-    const ended = await count('ended');
+  /** How many keys `absences` and `absence-changes` have. */
+  async countRows(lookUp: LookUp): Promise<Record<DerivedCollection, number>> {
+    const known = (await this.#index.count('absences')) - (await this.#index.count('forgotten'));
+    const ended = await this.#index.count('ended');
     let unpublished = 0;
     let hidden = 0;
-    for (const [, entry] of await this.#openAfter(changes, lookUp)) {
+    const open = new Set<string>();
+    for await (const keys of this.#index.keys('open')) for (const key of keys) open.add(key);
+    for (const [key, entry] of await this.load(lookUp, open)) {
+      if (!open.has(key)) continue;
       if (entry.published === null) unpublished += 1;
       else if (entry.published.step > 0 && !entry.published.isDeleted && !isShown(entry)) hidden += 1;
     }
@@ -61,26 +60,6 @@ export class AbsenceIndex {
     await lookUp('absences', []);
     const published = known - unpublished;
     return { 'absence-changes': published, absences: published - ended - hidden };
-  }
-
-  async #countAfter(area: IndexArea, changes: readonly IndexChange[], lookUp: LookUp): Promise<number> {
-    const last = lastOf(area, changes);
-    let count = await this.#index.count(area);
-    const before = await lookUpAll(lookUp, area, [...last.keys()]);
-    for (const [key, value] of last) count += Number(value !== null) - Number(before.has(key));
-    return count;
-  }
-
-  async #openAfter(changes: readonly IndexChange[], lookUp: LookUp): Promise<Map<string, AbsenceEntry>> {
-    const open = new Set<string>();
-    for await (const keys of this.#index.keys('open')) for (const key of keys) open.add(key);
-    for (const [key, value] of lastOf('open', changes))
-      if (value === null) open.delete(key);
-      else open.add(key);
-    const entries = new Map(await this.load(lookUp, open));
-    for (const [key, value] of lastOf('absences', changes))
-      if (value !== null && open.has(key)) entries.set(key, decodeEntry(key, value));
-    return new Map([...entries].filter(([key]) => open.has(key)));
   }
 }
 
@@ -102,12 +81,6 @@ export async function absentStudents(
     }
   }
   return students;
-}
-
-function lastOf(area: IndexArea, changes: readonly IndexChange[]): Map<string, Buffer | null> {
-  const last = new Map<string, Buffer | null>();
-  for (const change of changes) if (change.area === area) last.set(change.key, change.value);
-  return last;
 }
 
 /** Days since the epoch, UTC. */

@@ -97,21 +97,25 @@ export class AbsenceView implements View {
     return { versions: new Set(versions), awaited: new Set(live.flatMap(awaitedIn)) };
   }
 
-  countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<DerivedCollection, number>> {
-    return this.#index.countRows(changes, lookUp);
+  countRows(lookUp: LookUp): Promise<Record<DerivedCollection, number>> {
+    return this.#index.countRows(lookUp);
   }
 
   async derive(table: Table, sync: ViewedSync): Promise<void> {
     if (!table.staged.isEmpty) await this.#derive(table, sync, PAGE);
     if (sync.end === null || sync.isBesideFull) return;
-    const isOpen = (await this.#versions.count('open')) > 0 || table.staged.keysOf('open').size > 0;
-    if (isOpen) {
-      if (!table.staged.isEmpty) await sync.commit();
+    const opens = table.staged.changes.some(({ area }) => area === 'open');
+    if (opens || (await this.#versions.count('open')) > 0) {
+      await sync.commit();
       await this.#settleOpen(table, sync);
     }
     // This throws if the index was lost meanwhile, since a lost index shows no open absences.
     await table.lookUpCommitted('open', []);
-    if (sync.end.isComplete) await this.#forget(table, sync);
+    if (!sync.end.isComplete) return;
+    await sync.commit();
+    await this.#forget(table, sync);
+    // The keys of both topics are counted in the index.
+    await sync.commit();
   }
 
   /** Asks the hub for awaited ids. Then publishes the open absences without the ids that the hub did not show. */
@@ -125,7 +129,7 @@ export class AbsenceView implements View {
       const entries = await this.#index.load(table.lookUpCommitted, group);
       const open = group.filter((key) => !isWaiting || awaitedOf(entries.get(key)).length === 0);
       if (open.length === 0) continue;
-      if (!table.staged.isEmpty) await sync.commit();
+      await sync.commit();
       const awaited = new Set(open.flatMap((key) => awaitedOf(entries.get(key))));
       sync.active.stats.idsNotAsked += awaited.difference(asked).size;
       await this.#derive(table, sync, { mode: 'final', open, isUnanswered });
@@ -255,17 +259,14 @@ export class AbsenceView implements View {
   async #forget(table: Table, sync: ViewedSync): Promise<void> {
     const { forgetAfterMs, absentSinceMs } = this.#tenant.absences;
     const lastDay = dayNumber(this.#tenant.runtime.now() - forgetAfterMs);
-    // Absences that this transaction changes: the index still has their entries from before the transaction.
-    const changed = table.staged.keysOf('absences');
     for await (const batch of this.#versions.entries('ended')) {
-      const due = batch.flatMap(([id, day]) => (decodeDay(day) < lastDay && !changed.has(id) ? [id] : []));
+      const due = batch.flatMap(([id, day]) => (decodeDay(day) < lastDay ? [id] : []));
       if (due.length > 0) await this.#forgetSome(table, sync, due);
       if (table.isFull) await sync.commit();
     }
-    const absent = table.staged.keysOf('absent');
     const sinceMs = absentSinceMs() ?? Infinity;
     for await (const batch of this.#versions.entries('absent')) {
-      const outlived = batch.filter(([id, value]) => decodeAbsent(value).toMs < sinceMs && !absent.has(id));
+      const outlived = batch.filter(([, value]) => decodeAbsent(value).toMs < sinceMs);
       const changes = outlived.map(([key]): IndexChange => ({ area: 'absent', key, value: null }));
       if (changes.length > 0) table.add(sync.active, { ...NOTHING, changes });
       if (table.isFull) await sync.commit();

@@ -193,9 +193,7 @@ export class CollectionWriter {
     if (view === undefined) return [];
     // Only a complete full sync records how many keys the derived topics have.
     const rows =
-      next.complete && next.mode === 'FULL'
-        ? await view.countRows(this.#table.staged.changes, this.#table.lookUpCommitted)
-        : NOT_COUNTED;
+      next.complete && next.mode === 'FULL' ? await view.countRows(this.#table.lookUpCommitted) : NOT_COUNTED;
     return this.committed.nextDerived(next, stats, rows);
   }
 
@@ -209,7 +207,9 @@ export class CollectionWriter {
       isFirstLoad,
       isBesideFull: !sync.isFull && (isFirstLoad || this.#table.syncs.isFullRunning),
       end: completion.kind === 'none' ? null : { isComplete },
-      commit: () => this.#commit(sync),
+      commit: async () => {
+        if (this.hasPending) await this.#commit(sync);
+      },
     });
   }
 

@@ -5,7 +5,7 @@ import type { DerivedTally } from '../core/sync-stats.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
-import type { IndexArea, IndexChange } from '../state/index-store.ts';
+import type { IndexChange } from '../state/index-store.ts';
 
 /** Rows in a transaction from which nothing has been derived yet. */
 export interface StagedRows {
@@ -84,11 +84,6 @@ export class StagedBatch {
   /** The hash that a key will have; null: removed; undefined: the transaction does not change it. */
   hashOf(area: Change['area'], key: string): Buffer | null | undefined {
     return this.#hashes[area].get(key);
-  }
-
-  /** Keys of an area of the index that the transaction changes. */
-  keysOf(area: IndexArea): ReadonlySet<string> {
-    return new Set(this.changes.flatMap((change) => (change.area === area ? [change.key] : [])));
   }
 
   /**

@@ -10,13 +10,7 @@ import {
 import { MAX_UNSEEN_KEYS } from '../core/deletions/decide-missing.ts';
 import { isAlreadyDeleted, replacedBy } from '../core/rows/already-deleted.ts';
 import type { ReadableRow } from '../core/rows/decoded-row.ts';
-import type {
-  CollectionIndex,
-  IndexArea,
-  IndexChange,
-  IndexPosition,
-  IndexValues,
-} from '../state/index-store.ts';
+import type { CollectionIndex, IndexArea, IndexPosition, IndexValues } from '../state/index-store.ts';
 import type { HubPage } from '../hub/hub.ts';
 import { hasSeen, hasSeenAll, type ActiveSync } from './active-sync.ts';
 import { RunningSyncs } from './running-syncs.ts';
@@ -51,7 +45,7 @@ export interface ViewedSync {
   readonly isBesideFull: boolean;
   /** Null in the middle of the sync. `isComplete`: it is a complete full sync. */
   readonly end: { readonly isComplete: boolean } | null;
-  /** Commits what is staged. */
+  /** Commits what is staged, if anything is. */
   readonly commit: () => Promise<void>;
 }
 
@@ -64,8 +58,8 @@ export interface View {
   derive(table: Table, sync: ViewedSync): Promise<void>;
   /** The live absences, as of the last commit, to which these ids belong, or which await them. */
   live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds>;
-  /** How many keys the derived topics have after these changes, by the index. */
-  countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<DerivedCollection, number>>;
+  /** How many keys the derived topics have, by the index. */
+  countRows(lookUp: LookUp): Promise<Record<DerivedCollection, number>>;
   /** The records that fill an empty changelog from the index. */
   changelog(): AsyncIterable<readonly OutgoingRecord[]>;
   /** Called after the commit. */
