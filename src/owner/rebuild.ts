@@ -60,7 +60,7 @@ export async function rebuildIndex(
   const index = tenant.state.collection(collection);
   await writer.reindex(async () => {
     // Wait until the last commit is readable; otherwise its records would count as lost.
-    await requireRecords(tenant, new Map([[collection, writer]]), signal);
+    await requireRecords(tenant, [writer], signal);
     await index.rebuild();
     const known = [writer.progress, ...writer.committed.derived].filter((each) => each !== null);
     const start = await readAgain(work, { collection, known });
@@ -73,15 +73,11 @@ async function readAgain(
   { tenant, signal }: OwnerWork,
   { collection, known }: { collection: CollectionName; known: readonly Progress[] },
 ): Promise<WriterStart> {
-  const byName = <T>(make: (progress: Progress) => T): Map<CollectionName, T> =>
-    new Map(known.map((progress) => [progress.collection, make(progress)]));
-  const starts = await recoverCollections(tenant, [collection], {
-    ownership: {
-      progress: byName((progress) => progress),
-      transactionIds: byName(({ transactionId }) => new Set([transactionId])),
-    },
-    signal,
-  });
+  const ownership = {
+    progress: new Map(known.map((each) => [each.collection, each])),
+    transactionIds: new Map(known.map((each) => [each.collection, new Set([each.transactionId])])),
+  };
+  const starts = await recoverCollections(tenant, [collection], { ownership, signal });
   const start = starts.get(collection);
   if (start === undefined) throw new Error(`${collection} was not caught up`);
   return start;

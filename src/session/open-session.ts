@@ -30,91 +30,76 @@ export async function openSession(tenant: Tenant, signal: AbortSignal): Promise<
   emit({ type: 'owned', owner: tenant.owner });
   const names = collections.map(({ name }) => name);
   const starts = await recoverCollections(tenant, names, { ownership, signal });
-  const session = new Session(tenant, signal);
+  const all = new Map<CollectionName, MirroredCollection>();
   for (const settings of collections) {
     const start = starts.get(settings.name);
     if (start === undefined) throw new Error(`${settings.name} was not caught up`);
-    await session.add(settings, start);
+    all.set(settings.name, await openCollection({ tenant, signal, all }, settings, start));
   }
-  for (const writer of session.writers.values()) await writer.importChangelog();
-  return session;
+  const writers = new Map([...all].map(([name, { writer }]) => [name, writer]));
+  for (const writer of writers.values()) await writer.importChangelog();
+  return { writers, runners: new Map([...all].map(([name, own]) => [name, new CollectionRunner(own)])) };
 }
 
-class Session implements TenantSession {
-  readonly runners = new Map<CollectionName, CollectionRunner>();
-  readonly writers = new Map<CollectionName, CollectionWriter>();
-  readonly #all = new Map<CollectionName, MirroredCollection>();
-  readonly #tenant: Tenant;
-  readonly #signal: AbortSignal;
+interface Opening {
+  readonly tenant: Tenant;
+  readonly signal: AbortSignal;
+  /** The collections that are open so far. */
+  readonly all: ReadonlyMap<CollectionName, MirroredCollection>;
+}
 
-  constructor(tenant: Tenant, signal: AbortSignal) {
-    this.#tenant = tenant;
-    this.#signal = signal;
-  }
+async function openCollection(
+  opening: Opening,
+  settings: TenantCollection,
+  start: WriterStart,
+): Promise<MirroredCollection> {
+  const { tenant, signal, all } = opening;
+  const { name } = settings;
+  const { absences, runtime, state } = tenant;
+  const source = sourceOf(opening, settings);
+  const pages =
+    source.hasPlainKeys === true ? new PageMemory(Math.trunc(runtime.random() * 2 ** 32)) : undefined;
+  const deletions = await Deletions.open(state.deletions, name, start.progress);
+  const view =
+    name === 'absence-versions' && absences !== undefined
+      ? new AbsenceView({ ...tenant, absences }, source, signal)
+      : undefined;
+  const writer = new CollectionWriter(tenant, settings, { pages, deletions, view }, start);
+  const findings = new HubFindings();
+  const own = { tenant, settings, writer, source, deletions, pages, findings, all };
+  return { ...own, requireRecords: () => requireRecords(tenant, [writer], signal) };
+}
 
-  async add(settings: TenantCollection, start: WriterStart): Promise<void> {
-    const tenant = this.#tenant;
-    const { name } = settings;
-    const source = this.#sourceOf(settings);
-    const pages =
-      source.hasPlainKeys === true
-        ? new PageMemory(Math.trunc(tenant.runtime.random() * 2 ** 32))
-        : undefined;
-    const deletions = await Deletions.open(tenant.state.deletions, name, start.progress);
-    const view = this.#viewOf(name, source);
-    const writer = new CollectionWriter(tenant, settings, { pages, deletions, view }, start);
-    this.writers.set(name, writer);
-    const own: MirroredCollection = {
-      tenant,
-      settings,
-      writer,
-      source,
-      deletions,
-      pages: pages ?? null,
-      findings: new HubFindings(),
-      requireRecords: () => requireRecords(tenant, new Map([[name, writer]]), this.#signal),
-      all: this.#all,
-    };
-    this.#all.set(name, own);
-    this.runners.set(name, new CollectionRunner(own));
-  }
-
-  #viewOf(name: CollectionName, source: Source): AbsenceView | undefined {
-    const { absences } = this.#tenant;
-    if (name !== 'absence-versions' || absences === undefined) return undefined;
-    return new AbsenceView({ ...this.#tenant, absences }, source, this.#signal);
-  }
-
-  #sourceOf({ name, reader, unmet, parentIds = [] }: TenantCollection): Source {
-    const { hub, schedules, runtime } = this.#tenant;
-    const collection = collectionNamed(name);
-    switch (name) {
-      case 'class-students': {
-        const classIds = (): Promise<string[]> => this.#read('classes', allKeys);
-        return classStudentsSource({ hub, collection, classes: 'classes', classIds });
-      }
-      case 'afterschool-users':
-        return nestedSource({ hub, collection, reader, parentIds, unmet });
-      case 'schedules': {
-        if (schedules === undefined) throw new Error('there are no settings of schedules');
-        const { dateAt } = zoneClock(schedules.timeZone);
-        return lessonSource({
-          ...schedules,
-          now: runtime.now,
-          absentIn: (window) =>
-            this.#read('absence-versions', (index) => absentStudents(index, window, dateAt)),
-          allStudents: () => this.#read('students', allKeys),
-        });
-      }
-      default:
-        return plainSource(hub, collection, reader);
+function sourceOf(
+  { tenant, all }: Opening,
+  { name, reader, unmet, parentIds = [] }: TenantCollection,
+): Source {
+  const { hub, schedules, runtime, state } = tenant;
+  const collection = collectionNamed(name);
+  /** Reads the index of another collection while nothing writes to it. */
+  const readFrom = <T>(other: CollectionName, read: (index: CollectionIndex) => Promise<T>): Promise<T> => {
+    const index = state.collection(other);
+    return all.get(other)?.writer.read(() => read(index)) ?? read(index);
+  };
+  switch (name) {
+    case 'class-students': {
+      const classIds = (): Promise<string[]> => readFrom('classes', allKeys);
+      return classStudentsSource({ hub, collection, classes: 'classes', classIds });
     }
-  }
-
-  /** Reads the index of a collection while nothing writes to it. */
-  #read<T>(name: CollectionName, read: (index: CollectionIndex) => Promise<T>): Promise<T> {
-    const index = this.#tenant.state.collection(name);
-    return this.writers.get(name)?.read(() => read(index)) ?? read(index);
+    case 'afterschool-users':
+      return nestedSource({ hub, collection, reader, parentIds, unmet });
+    case 'schedules': {
+      if (schedules === undefined) throw new Error('there are no settings of schedules');
+      const { dateAt } = zoneClock(schedules.timeZone);
+      return lessonSource({
+        ...schedules,
+        now: runtime.now,
+        absentIn: (window) => readFrom('absence-versions', (index) => absentStudents(index, window, dateAt)),
+        allStudents: () => readFrom('students', allKeys),
+      });
+    }
+    default:
+      return plainSource(hub, collection, reader);
   }
 }
 

@@ -21,13 +21,13 @@ const MARKERS_POLL_MS = 100;
  */
 export async function requireRecords(
   tenant: Tenant,
-  writers: ReadonlyMap<CollectionName, CollectionWriter>,
+  writers: readonly CollectionWriter[],
   signal: AbortSignal,
 ): Promise<void> {
   // The offsets of the writers must be taken before the ends: a commit in between can only move the ends forward.
-  const known = [...writers.values()].map((writer) => ({
-    offsets: writer.committed.offsets,
-    knownFirstOffsets: writer.committed.firstOffsets,
+  const known = writers.map(({ committed: { offsets, firstOffsets: knownFirstOffsets } }) => ({
+    offsets,
+    knownFirstOffsets,
   }));
   const topics = new Set(known.flatMap(({ offsets }) => Object.keys(offsets).map(suffixOf)));
   for (let waitedMs = 0; ; waitedMs += MARKERS_POLL_MS) {
@@ -54,8 +54,8 @@ export async function watchTopics(
     if (signal.aborted) return;
     try {
       // If a collection is lost, a person decides about it.
-      const kept = [...writers].filter(([, { committed }]) => committed.lost === undefined);
-      await requireRecords(tenant, new Map(kept), signal);
+      const kept = [...writers.values()].filter(({ committed }) => committed.lost === undefined);
+      await requireRecords(tenant, kept, signal);
       if (check % CHECKS_PER_COMPARISON !== 0 && !isMismatched) continue;
       const mismatch = await tenant.prepare().then(() => null, mismatchIn);
       isMismatched = mismatch !== null;

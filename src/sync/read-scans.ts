@@ -13,7 +13,7 @@ export async function* pagesOf(
   const open = (scope: string) => ({
     // A scope that could not be read may have changes from before the watermark.
     modifiedAfterMs: unread.has(scope) ? undefined : sinceMs,
-    pages: sync.isFull ? (own.pages ?? undefined) : undefined,
+    pages: sync.isFull ? own.pages : undefined,
     readVersion: own.writer.readVersion,
     signal: run.options.signal,
   });

@@ -20,8 +20,8 @@ export interface MirroredCollection {
   readonly writer: CollectionWriter;
   readonly source: Source;
   readonly deletions: Deletions;
-  /** The pages of earlier full syncs; null if every page is to be parsed. */
-  readonly pages: PageMemory | null;
+  /** The pages of earlier full syncs; undefined if every page is to be parsed. */
+  readonly pages: PageMemory | undefined;
   readonly findings: HubFindings;
   /** Throws if topics have lost records with which a full sync compares. */
   readonly requireRecords: () => Promise<void>;

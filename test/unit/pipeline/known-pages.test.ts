@@ -30,7 +30,7 @@ const step = fc.record({
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 /** Of one collection: what was reported, counted and published; every page is parsed if there is no memory. */
-async function play(pages: PageMemory | null, steps: readonly Step[]) {
+async function play(pages: PageMemory | undefined, steps: readonly Step[]) {
   const made = new MadeHub(3);
   const reported: unknown[] = [];
   const own = await made.session({
@@ -90,7 +90,7 @@ test('recognised pages report, count and publish exactly what they would if they
   const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (all) => {
     const { known: some, ...recognising } = await play(new PageMemory(1), all);
     known += some;
-    const { known: _, ...parsing } = await play(null, all);
+    const { known: _, ...parsing } = await play(undefined, all);
     expect(recognising).toEqual(parsing);
   });
   await fc.assert(property, { numRuns: 120, examples: EXAMPLES.map((all) => [all]) });

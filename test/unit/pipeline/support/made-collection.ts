@@ -79,7 +79,7 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     ...given.settings,
   } as TenantCollection;
   const deletions = await Deletions.open(state.deletions, name, given.start?.progress ?? null);
-  const memory = { deletions, pages: own.pages ?? undefined, view: given.view?.(tenant) };
+  const memory = { deletions, pages: own.pages, view: given.view?.(tenant) };
   const start = { progress: null, indexed, offsets: {}, knownRows, knownRejects: 0, ...given.start };
   const writer = new CollectionWriter(tenant, settings, memory, start);
   return {
@@ -92,7 +92,7 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
       rejectKeyOf: (scope) => scope,
     },
     deletions,
-    pages: null,
+    pages: undefined,
     findings: new HubFindings(),
     requireRecords: () => Promise.resolve(),
     all: new Map(),

@@ -15,7 +15,7 @@ type Row = Omit<TenantRow, 'school' | 'name'>;
 
 interface Session {
   readonly overlapMs?: number;
-  readonly pages?: PageMemory | null;
+  readonly pages?: PageMemory | undefined;
   readonly emit?: Tenant['emit'];
   readonly all?: MirroredCollection['all'];
 }
@@ -57,7 +57,7 @@ export class MadeHub {
   }
 
   async session(given: Session = {}): Promise<MirroredCollection> {
-    const { overlapMs = 0, pages = null, emit = () => undefined, all = new Map() } = given;
+    const { overlapMs = 0, pages, emit = () => undefined, all = new Map() } = given;
     return madeCollection({
       name: this.#name,
       state: this.#state,
