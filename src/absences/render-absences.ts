@@ -152,16 +152,10 @@ class Rendering implements Rendered {
   }
 }
 
-interface Removal {
-  readonly tenantId: string;
-  readonly absenceId: string;
-  readonly id: string;
-}
-
 /** The tombstone that removes an absence from a topic. */
 export function absenceRemoval(
   topic: DerivedCollection,
-  { tenantId, absenceId, id }: Removal,
+  { tenantId, absenceId, id }: Readonly<Record<'tenantId' | 'absenceId' | 'id', string>>,
 ): OutgoingRecord {
   const headers = changeHeaders({ tenantId, topic, id, kind: 'deleted', ...REMOVED });
   return { topic, key: absenceId, body: null, headers };

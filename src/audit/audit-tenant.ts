@@ -97,13 +97,10 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
     const rejected = rejects.get(collection);
     if (!isDerived && rejected !== undefined)
       sides.push({ collection, area: 'rejects', contents: rejected, index, reader: rejectsReader });
-    const findings: Finding[] = [];
-    let skipped = 0;
-    for (const side of sides) {
-      const found = await compareSide(side, { parts, log, signal });
-      for (const finding of found.findings) findings.push(finding);
-      skipped += found.skipped;
-    }
+    const compared: Awaited<ReturnType<typeof compareSide>>[] = [];
+    for (const side of sides) compared.push(await compareSide(side, { parts, log, signal }));
+    const findings = compared.flatMap((each) => each.findings);
+    const skipped = compared.reduce((sum, each) => sum + each.skipped, 0);
     audits.push({ collection, keys: contents.byKey.size, findings, skipped });
   }
   const problems = published.problems();

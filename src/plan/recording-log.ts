@@ -28,11 +28,11 @@ export type PlannedKind = (typeof PLANNED_KINDS)[number];
 
 /** The records that one collection would get, including its rejects. */
 export interface PlannedRecords {
-  readonly counts: Readonly<Record<PlannedKind, number>>;
+  readonly counts: Record<PlannedKind, number>;
   /** Empty unless keys are kept. */
-  readonly keys: Readonly<Record<PlannedKind, readonly string[]>>;
+  readonly keys: Record<PlannedKind, string[]>;
   /** The keys whose rows are newer than the watermark, so that an incremental sync brings them. */
-  readonly news: ReadonlySet<string>;
+  readonly news: Set<string>;
 }
 
 export interface RecordingLogOptions {
@@ -47,7 +47,7 @@ export interface RecordingLogOptions {
 export class RecordingLog implements TenantLog {
   readonly #options: RecordingLogOptions;
   /** The planned records, by the collection that is synced and the collection of the records. */
-  readonly #found = new Map<string, Tally>();
+  readonly #found = new Map<string, PlannedRecords>();
   #ownership: Ownership | null = null;
 
   constructor(options: RecordingLogOptions) {
@@ -66,7 +66,7 @@ export class RecordingLog implements TenantLog {
   }
 
   /** What the sync of `source` would publish of a collection: of `source` itself, or of a collection derived from it. */
-  planned(source: CollectionName, collection: CollectionName): Tally {
+  planned(source: CollectionName, collection: CollectionName): PlannedRecords {
     const name = `${source} ${collection}`;
     const tally = this.#found.get(name) ?? {
       counts: perKind(() => 0),
@@ -109,12 +109,6 @@ export class RecordingLog implements TenantLog {
   async rollIntervals(): Promise<RollIntervals> {
     return new Map();
   }
-}
-
-interface Tally extends PlannedRecords {
-  readonly counts: Record<PlannedKind, number>;
-  readonly keys: Record<PlannedKind, string[]>;
-  readonly news: Set<string>;
 }
 
 function perKind<T>(make: () => T): Record<PlannedKind, T> {

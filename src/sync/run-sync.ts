@@ -1,5 +1,5 @@
 import type { KeyedRow } from '../core/rows/compare-with-published.ts';
-import { SeenKeys } from '../core/seen-keys.ts';
+import { randomSeed, SeenKeys } from '../core/seen-keys.ts';
 import { isOversized, lateRows, syncClock, type SyncClock } from '../core/watermark.ts';
 import { isFromHub } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
@@ -101,7 +101,7 @@ function newSync(
   const { randomId, now } = own.tenant.runtime;
   const syncId = randomId();
   const isFull = mode === 'FULL';
-  const seed = own.pages?.seed ?? seedFrom(syncId);
+  const seed = own.pages?.seed ?? randomSeed();
   const keys = (): SeenKeys => new SeenKeys(seed);
   const stats = newSyncStats({ syncId, mode, startedAtMs: now() });
   // A row that is republished on request is not new.
@@ -144,9 +144,10 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       if (done || page === undefined) break;
       run.options.onPage?.();
       // If several scans were opened together, a later one may have been answered first.
-      const isEarliest = hubTimeMs === null || (page.hubTimeMs !== null && page.hubTimeMs < hubTimeMs);
-      if (clock === null || isEarliest) clock = startClock(page.hubTimeMs);
-      if (isEarliest) hubTimeMs = page.hubTimeMs;
+      if (hubTimeMs === null || (page.hubTimeMs !== null && page.hubTimeMs < hubTimeMs)) {
+        hubTimeMs = page.hubTimeMs;
+        clock = startClock(hubTimeMs);
+      }
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
       await stagePage(run, gate, page);
@@ -190,9 +191,4 @@ function clockOf(
     stats.startedAtMs = clock.startedAtMs;
     return clock;
   };
-}
-
-/** A 32-bit seed from the hexadecimal digits of a random id. */
-function seedFrom(syncId: string): number {
-  return Number.parseInt(syncId.replaceAll('-', '').slice(0, 8), 16) | 0;
 }

@@ -10,11 +10,7 @@ import type { MirroredCollection, RunningSync } from './sync.ts';
  * core/watermark.ts decides this), or because its rows may be another tenant's, which only a full sync can tell
  * ({@link IdentityGate} decides this). Only {@link runSync} catches it, and turns it into a result.
  */
-export class BecomesFull extends Error {
-  constructor() {
-    super('the incremental sync becomes a full one');
-  }
-}
+export class BecomesFull extends Error {}
 
 /** A collection with fewer published rows does not identify its tenant (design, "Another tenant's data"). */
 const KNOWN_ROWS_AT_LEAST = 5;

@@ -71,7 +71,6 @@ export class CollectionProgress {
   readonly #collection: CollectionName;
   /** Id of the mapping in force. */
   readonly mapping: string | null;
-  readonly #offsetsAtStart: Offsets;
   #start: WriterStart;
   #last: Progress | null = null;
   #derived: ReadonlyMap<DerivedCollection, Progress | null> = new Map();
@@ -82,7 +81,6 @@ export class CollectionProgress {
   constructor(collection: CollectionName, mapping: string | null, start: WriterStart) {
     this.#collection = collection;
     this.mapping = mapping;
-    this.#offsetsAtStart = start.offsets;
     this.#start = start;
     this.restart(start);
   }
@@ -113,7 +111,7 @@ export class CollectionProgress {
 
   /** {@link offsets} after a transaction. The index reflects all rejects up to some offset, including the rejects of other collections. */
   offsetsAfter(progress: readonly (Progress | null)[]): Offsets {
-    return allOffsets([{ offsets: offsetsOf(this.#offsetsAtStart, 'rejects') }, ...progress]);
+    return allOffsets([{ offsets: offsetsOf(this.#start.offsets, 'rejects') }, ...progress]);
   }
 
   /** Why the collection needs a decision before it can go on. */
@@ -155,7 +153,7 @@ export class CollectionProgress {
     const before = this.#last;
     const done = completion.kind === 'complete' ? completion : null;
     // Other collections' rejects belong to their own progress.
-    const own = offsetsWithout(this.#offsetsAtStart, [...DERIVED_COLLECTIONS, STATE_TOPIC, 'rejects']);
+    const own = offsetsWithout(this.#start.offsets, [...DERIVED_COLLECTIONS, STATE_TOPIC, 'rejects']);
     const offsets = { ...own, ...before?.offsets };
     const isWhole = done?.isWhole === true;
     const { syncId, mode, startedAtMs, totalAtStart, totalAtEnd } = stats;
@@ -201,7 +199,7 @@ export class CollectionProgress {
     const removed: DerivedRows = { 'absence-changes': tally.forgotten, absences: tally.hidden };
     const isComplete = next.complete && next.lastCompleteFull?.syncId === next.syncId;
     return [...this.#derived].map(([collection, last]): Progress => {
-      const offsets = { ...offsetsOf(this.#offsetsAtStart, collection), ...last?.offsets };
+      const offsets = { ...offsetsOf(this.#start.offsets, collection), ...last?.offsets };
       const lastCompleteFull =
         isComplete && next.lastCompleteFull !== null
           ? { ...next.lastCompleteFull, ...ALL_FOUND, rows: rows[collection], offsets }
