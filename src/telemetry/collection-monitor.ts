@@ -58,6 +58,10 @@ export class CollectionMonitor {
     this.#settings = settings;
   }
 
+  get collection(): CollectionName {
+    return this.#settings.collection;
+  }
+
   note(event: CollectionEvent, nowMs: number): void {
     switch (event.type) {
       case 'caught-up':
@@ -176,7 +180,7 @@ export class CollectionMonitor {
 export function monitorsOf(config: TenantConfig): ReadonlyMap<CollectionName, CollectionMonitor> {
   return new Map(
     enabledCollections(config).map(({ name, keyset }) => {
-      const { incrementalEveryMs, fullSync } = config;
+      const { incrementalEveryMs, fullSync } = config.collections[name];
       const settings = { collection: name, hasIncremental: keyset, incrementalEveryMs, fullSync };
       return [name, new CollectionMonitor(settings)];
     }),

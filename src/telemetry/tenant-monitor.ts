@@ -125,20 +125,19 @@ export class TenantMonitor {
 
   status(): TenantStatus {
     const nowMs = this.#now();
-    const { tenant } = this;
-    const reported = this.#reported.values();
+    const monitors = [...this.#collections.values()];
     const ofHub = this.#reported.has('hub') ? [] : this.#hub.reasons(nowMs);
     return tenantStatus({
-      tenant,
+      tenant: this.tenant,
       incrementalOverlapMs: this.#incrementalOverlapMs,
-      collections: [...this.#collections.values()].map((each) => each.facts()),
+      collections: monitors.map((each) => each.facts()),
       owner: this.#owner,
       isOwnerAlive: this.isOwner,
-      notOffered: this.#names(({ isNotOffered }) => isNotOffered),
-      areAbsencesLost: this.#names(({ isLost }) => isLost).length > 0,
+      notOffered: monitors.flatMap(({ collection, isNotOffered }) => (isNotOffered ? [collection] : [])),
+      areAbsencesLost: monitors.some(({ isLost }) => isLost),
       contradictions: this.contradictions,
       hubSkewMs: this.#hubSkewMs,
-      reported: [...reported, ...ofHub],
+      reported: [...this.#reported.values(), ...ofHub],
       nowMs,
     });
   }
@@ -222,9 +221,5 @@ export class TenantMonitor {
     // A session that ends under an earlier configuration may still get answers.
     if (this.isOwner) this.report('start', null);
     this.report('hub', null);
-  }
-
-  #names(test: (monitor: CollectionMonitor) => boolean): CollectionName[] {
-    return [...this.#collections].filter(([, monitor]) => test(monitor)).map(([name]) => name);
   }
 }

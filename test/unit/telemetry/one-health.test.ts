@@ -9,6 +9,8 @@ import { unchangedRows } from '../../../src/core/rows/compare-with-published.ts'
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { Board } from '../../../src/telemetry/board.ts';
+import { monitorsOf } from '../../../src/telemetry/collection-monitor.ts';
+import { load, yamlWith } from '../config/config-text.ts';
 import { boardOf, caughtUp, configOf, loaded, syncEnded, onHoldIn } from './support/board-of.ts';
 import { pageOn } from '../../../src/cli/help.ts';
 
@@ -298,6 +300,13 @@ it('a process that is ready names the tenant that is not, and why', () => {
       { part: 'start' },
     ],
   });
+});
+
+it('whether a collection is late is judged by its own pause and time of full syncs, if it has them', () => {
+  const tenant = 'collections: { results: { incrementalEvery: 1h, fullSync: { at: "02:30" } } }';
+  const [config] = load(yamlWith({ tenant })).tenants;
+  const facts = config && monitorsOf(config).get('results')?.facts();
+  expect(facts).toMatchObject({ incrementalEveryMs: 60 * MINUTE_MS, fullSync: { at: '02:30' } });
 });
 
 it('a process without tenants is ready, unless it could not mirror the next one', () => {
