@@ -4,7 +4,7 @@ import { crossCheck } from './config/cross-checks.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import { errorCodeOf, type FillSources } from './config/variables.ts';
 import { describeIssue, NEVER_TEXT, problemsOf } from './config/issues.ts';
-import { formatPath, mapOf, problemsError, remedyFor, BEGIN_REMEDY } from './config/problem.ts';
+import { formatPath, mapOf, problemsError, BEGIN_REMEDY } from './config/problem.ts';
 import type { KeyPath, Problem } from './config/problem.ts';
 import { kafka, notify, redis, registry } from './config/services.ts';
 import { tenant } from './config/tenant-settings.ts';
@@ -127,7 +127,7 @@ export function loadConfig({ path, without, ...sources }: ConfigSources): Config
   const file = readYaml(readConfigFile(path, sources.readFile), { ...sources, mayLack });
   const { problems, result } = judge(file);
   if (result?.success === true && problems.length === 0) return result.data;
-  throw problemsError(path, problems, remedyFor(problems, file.value));
+  throw problemsError(path, problems, file.value);
 }
 
 /** A configuration as its file has it, whatever the environment and other files hold. */
@@ -145,7 +145,7 @@ export function checkText({ path, readFile }: Pick<ConfigSources, 'path' | 'read
   };
   const file = readYaml(readConfigFile(path, readFile), { env: {}, readFile: readNone });
   const { problems } = judge(file, ({ needs }) => needs !== undefined);
-  if (problems.length > 0) throw problemsError(path, problems, remedyFor(problems, file.value));
+  if (problems.length > 0) throw problemsError(path, problems, file.value);
   const needs = file.problems.flatMap(({ needs: one }) => (one ? `the ${one.kind} ${one.name}` : []));
   return { value: mapOf(file.value), needs: [...new Set(needs)] };
 }

@@ -52,17 +52,13 @@ function whyUnknown(schema: JsonSchema, at: KeyPath): string {
 
 /** Returns the problem of a key without a value, which replaces the schema's message; null for a key with a value. */
 function absence({ value, schema }: { value: unknown; schema: JsonSchema }, path: KeyPath): string | null {
-  const found = valueAt(value, path);
+  const found = path.reduce<unknown>(ownValue, value);
   if (path.length === 0 && (found === null || found === undefined)) return 'is empty';
   if (found === undefined) {
     const needed = neededAt(schema, path);
     return needed.length === 0 ? 'is missing' : `is missing; it needs ${needed.join(', ')}`;
   }
   return found === null ? 'has no value: set one, or remove the key' : null;
-}
-
-function valueAt(value: unknown, path: KeyPath): unknown {
-  return path.reduce<unknown>(ownValue, value);
 }
 
 function ownValue(parent: unknown, key: string | number): unknown {

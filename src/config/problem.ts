@@ -19,6 +19,8 @@ export const BEGIN_REMEDY =
 const VARIABLES_REMEDY =
   'Set each variable before the command, such as with "export NAME=value"; or name a file that holds the value: ${file:/path}.';
 
+const USUAL_REMEDY = 'Correct the configuration; "rollcall help configuration" explains every key.';
+
 const MAX_SHOWN = 50;
 const PLAIN_KEY = /^[A-Za-z_][\w-]*$/;
 
@@ -34,18 +36,8 @@ export function formatPath(path: KeyPath): string {
   return text === '' ? 'the configuration' : text;
 }
 
-/** What to do, if it is not what the usual remedy says. `value`: of the whole file. */
-export function remedyFor(problems: readonly Problem[], value: unknown): string | undefined {
-  if (value === null) return BEGIN_REMEDY;
-  return problems.every(({ needs }) => needs?.kind === 'environment variable') ? VARIABLES_REMEDY : undefined;
-}
-
-/** Returns one error with all problems, in the order of the file. */
-export function problemsError(
-  file: string,
-  problems: readonly Problem[],
-  remedy = 'Correct the configuration; "rollcall help configuration" explains every key.',
-): RollcallError {
+/** Returns one error with all problems, in the order of the file. `value`: of the whole file. */
+export function problemsError(file: string, problems: readonly Problem[], value: unknown): RollcallError {
   const sorted = [...problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   const lines = sorted.slice(0, MAX_SHOWN).map(formatProblem);
   if (sorted.length > MAX_SHOWN) lines.push(`and ${sorted.length - MAX_SHOWN} more`);
@@ -53,7 +45,14 @@ export function problemsError(
     lines.length === 1
       ? `${file}: ${lines[0] ?? ''}`
       : `${file} has ${sorted.length} problems:\n${lines.map((line) => `  ${line}`).join('\n')}`;
-  return new RollcallError('CONFIG_INVALID', message, { remedy });
+  return new RollcallError('CONFIG_INVALID', message, { remedy: remedyFor(problems, value) });
+}
+
+function remedyFor(problems: readonly Problem[], value: unknown): string {
+  if (value === null) return BEGIN_REMEDY;
+  return problems.every(({ needs }) => needs?.kind === 'environment variable')
+    ? VARIABLES_REMEDY
+    : USUAL_REMEDY;
 }
 
 function formatProblem(problem: Problem): string {

@@ -82,8 +82,8 @@ export const tenant = z
     collections: z
       .union(
         [
-          z.literal('all'),
-          z.array(collectionName),
+          z.literal('all').transform(() => ({})),
+          z.array(collectionName).transform(onlyThese),
           z.partialRecord(collectionName, collectionSettingsSchema),
         ],
         { error: 'must be all, a list of collections, or a map of settings by collection' },
@@ -128,6 +128,12 @@ export const tenant = z
   }));
 
 type WrittenSettings = z.output<typeof collectionSettingsSchema>;
+type WrittenCollections = Readonly<Partial<Record<CollectionName, Partial<WrittenSettings>>>>;
+
+/** A list of collections as a map, in which all others are off. */
+function onlyThese(names: readonly CollectionName[]): WrittenCollections {
+  return Object.fromEntries(COLLECTIONS.map((name) => [name, { enabled: names.includes(name) }]));
+}
 
 export interface CollectionSettings extends Readonly<
   Pick<WrittenSettings, 'drop' | 'pseudonymise' | 'ignore'>
@@ -137,8 +143,6 @@ export interface CollectionSettings extends Readonly<
   readonly incrementalEveryMs: number;
   readonly fullSync: z.output<typeof fullSync>;
 }
-
-type WrittenCollections = 'all' | readonly string[] | Readonly<Partial<Record<string, WrittenSettings>>>;
 
 function resolveCollections(
   written: WrittenCollections,
@@ -150,17 +154,15 @@ function resolveCollections(
   },
 ): Readonly<Record<CollectionName, CollectionSettings>> {
   const entries = COLLECTIONS.map((name): [CollectionName, CollectionSettings] => {
-    const own = written === 'all' || isList(written) ? undefined : written[name];
-    const wanted = isList(written)
-      ? written.includes(name)
-      : (own?.enabled ?? collectionNamed(name).byDefault);
+    const own = written[name] ?? {};
+    const isWanted = own.enabled ?? collectionNamed(name).byDefault;
     const settings: CollectionSettings = {
-      enabled: wanted && (name !== 'afterschool-users' || tenant.afterschools.length > 0),
-      incrementalEveryMs: own?.incrementalEvery ?? tenant.incrementalEveryMs,
-      fullSync: own?.fullSync ?? tenant.fullSync,
-      drop: own?.drop ?? [],
-      pseudonymise: own?.pseudonymise ?? [],
-      ignore: own?.ignore ?? [],
+      enabled: isWanted && (name !== 'afterschool-users' || tenant.afterschools.length > 0),
+      incrementalEveryMs: own.incrementalEvery ?? tenant.incrementalEveryMs,
+      fullSync: own.fullSync ?? tenant.fullSync,
+      drop: own.drop ?? [],
+      pseudonymise: own.pseudonymise ?? [],
+      ignore: own.ignore ?? [],
     };
     return [name, settings];
   });
@@ -169,8 +171,4 @@ function resolveCollections(
   const hasStudents = studentSource === null || resolved[studentSource].enabled;
   if (hasStudents) return resolved;
   return { ...resolved, schedules: { ...resolved.schedules, enabled: false } };
-}
-
-function isList(written: WrittenCollections): written is readonly string[] {
-  return Array.isArray(written);
 }

@@ -13,11 +13,6 @@ export interface FillProblem {
   readonly needs?: { readonly kind: 'environment variable' | 'file'; readonly name: string };
 }
 
-export interface Filled {
-  readonly text: string;
-  readonly problems: readonly FillProblem[];
-}
-
 const PLACEHOLDER = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -25,7 +20,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * Fills `${NAME}` from the environment and `${file:/path}` from a file, without one line break at its end, which editors
  * and Secrets add. `$${` stands for `${`. It does not fill placeholders within filled-in values.
  */
-export function fillText(text: string, sources: FillSources): Filled {
+export function fillText(text: string, sources: FillSources): { text: string; problems: FillProblem[] } {
   const problems: FillProblem[] = [];
   const filled = text.replace(PLACEHOLDER, (placeholder: string, name: string | undefined, end: string) => {
     if (name === undefined) return '${';
