@@ -69,7 +69,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   const count = createMetrics(registry, board, { process: true });
   const help = (topic: string) => commandsHere(forTerminal(pageOn(topic), HELP_COLUMNS));
   const server = await startStatusServer({ ...config.http, board, metrics: registry, help });
-  logger.info({ host: server.host, port: server.port }, 'probes and metrics are served');
+  logger.info({ host: config.http.host, port: server.port }, 'probes and metrics are served');
   for (const setting of unencrypted(config)) logger.warn({ remedy: ENCRYPT }, `${setting}: ${UNENCRYPTED}`);
   const log = createEventLog(logger);
   const emit = (tenant: string, event: PipelineEvent): void => {
@@ -78,11 +78,11 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   };
   const assembly = assemble(config, emit);
   using _memory = giveBackMemory();
+  using _loads = logFirstLoads(board, logger);
   const ended = new AbortController();
   const watched = servicesOf(assembly).map((service) =>
     watchService(service, { board, logger, signal: ended.signal }),
   );
-  watched.push(logFirstLoads(board, { logger, signal: ended.signal }));
   // Whatever happens to notices, the mirror goes on.
   const notifying = notify(config, { board, metrics: registry, logger, signal: ended.signal });
   watched.push(notifying.catch((error: unknown) => logger.error({ error }, describeError(error))));

@@ -23,7 +23,6 @@ interface Shown {
 
 /** The server of the status page, probes and metrics. Start it first and close it last, so that probes always get an answer. */
 export interface StatusServer {
-  readonly host: string;
   /** The port in use, also if the requested port was 0. */
   readonly port: number;
   close(): Promise<void>;
@@ -89,7 +88,7 @@ export async function startStatusServer(
   // A broken connection of a probe needs no action.
   server.on('error', () => {});
   const { port } = server.address() as AddressInfo;
-  return { host: options.host, port, close: () => close(server) };
+  return { port, close: () => close(server) };
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, shown: Shown): Promise<void> {

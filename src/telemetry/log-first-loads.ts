@@ -1,30 +1,16 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Board } from './board.ts';
 
 const SAY_EVERY_MS = 30_000;
 
-/** Logs how far the first load of each tenant of this process is, whenever it has gone on, until the signal aborts. */
-export async function logFirstLoads(
-  board: Pick<Board, 'tenants'>,
-  options: {
-    readonly logger: Logger;
-    readonly signal: AbortSignal;
-    readonly sleep?: (ms: number) => Promise<void>;
-  },
-): Promise<void> {
-  const { logger, signal } = options;
-  const sleep = options.sleep ?? ((ms) => delay(ms, undefined, { signal }));
-  let said: ReadonlyMap<string, string> = new Map();
-  for (;;) {
-    await sleep(SAY_EVERY_MS).catch(() => undefined);
-    if (signal.aborted) return;
-    const statuses = board.tenants.map((monitor) => monitor.status());
-    const loads = statuses.flatMap(({ tenant, firstLoad }) =>
-      firstLoad === null ? [] : [[tenant, firstLoad] as const],
-    );
+/** Logs how far the first load of each tenant of this process is, whenever it has gone on, until it is disposed of. */
+export function logFirstLoads(board: Pick<Board, 'tenants'>, logger: Logger): Disposable {
+  let said: ReadonlyMap<string, string | null> = new Map();
+  const timer = setInterval(() => {
+    const loads = new Map(board.tenants.map((monitor) => [monitor.tenant, monitor.status().firstLoad]));
     for (const [tenant, firstLoad] of loads)
-      if (said.get(tenant) !== firstLoad) logger.info({ tenant }, firstLoad);
-    said = new Map(loads);
-  }
+      if (firstLoad !== null && said.get(tenant) !== firstLoad) logger.info({ tenant }, firstLoad);
+    said = loads;
+  }, SAY_EVERY_MS).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { RECHECK_AFTER_MS, watchConfig } from '../../../src/cli/watch-config.ts';
 import { ConfigFile } from '../../../src/config/config-file.ts';
 import { Board } from '../../../src/telemetry/board.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { jsonWith, tenantOf } from '../config/config-text.ts';
+import { capturedLog } from '../telemetry/support/captured-log.ts';
 
 /** Two looks in a row must find the same. */
 const TAKEN_UP_AFTER_MS = 2 * RECHECK_AFTER_MS;
@@ -31,8 +31,7 @@ function watched() {
   board.showTenants(['north', 'south']);
   const metrics = new Registry();
   createMetrics(metrics, board, { process: false });
-  const lines: string[] = [];
-  const logger = createLogger({ level: 'info', destination: { write: (line: string) => lines.push(line) } });
+  const { logger, lines } = capturedLog();
   const onChanged = vi.fn<() => void>();
   const watch = watchConfig(file, { board, logger, onChanged });
   return {

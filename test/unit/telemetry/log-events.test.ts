@@ -5,16 +5,15 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { newSyncStats, noTally } from '../../../src/core/sync-stats.ts';
 import { createEventLog } from '../../../src/telemetry/log-events.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
 import { readableLine } from '../../../src/telemetry/terminal-log.ts';
 import { boardOf, caughtUp, loaded, syncEnded } from './support/board-of.ts';
+import { capturedLog } from './support/captured-log.ts';
 
 const stats = newSyncStats({ syncId: 'p1', mode: 'FULL', startedAtMs: 0 });
 const NOTHING = noTally();
 
 function written(level: 'debug' | 'info', ...events: readonly PipelineEvent[]): string[] {
-  const lines: string[] = [];
-  const logger = createLogger({ level, destination: { write: (line: string) => lines.push(line) } });
+  const { logger, lines } = capturedLog(level);
   const log = createEventLog(logger);
   for (const event of events) log('north', event, true);
   return lines;
@@ -65,15 +64,13 @@ it('the log of a short scan says that removals wait, or how to page if the scan 
 
 it('only the second inconclusive sync in a row is a warning, and the next complete sync is logged', () => {
   const { board } = boardOf(0);
-  const lines: string[] = [];
-  const write = (line: string) => void lines.push(line);
-  const log = createEventLog(createLogger({ level: 'info', destination: { write } }));
+  const { logger, parsed, messages } = capturedLog();
+  const log = createEventLog(logger);
   const inconclusive = syncEnded({ outcome: 'inconclusive', why: 'a response had no list' });
   for (const event of [inconclusive, syncEnded(), inconclusive, inconclusive, inconclusive, syncEnded()])
     log('north', event, board.note('north', event));
-  const said = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
-  expect(said.map(({ level }) => level)).toEqual(['info', 'info', 'info', 'warn', 'info', 'info']);
-  expect(said.at(-1)?.msg).toBe('the syncs of this collection succeed again');
+  expect(parsed().map(({ level }) => level)).toEqual(['info', 'info', 'info', 'warn', 'info', 'info']);
+  expect(messages().at(-1)).toBe('the syncs of this collection succeed again');
 });
 
 it('the log line of a sync has what an operator reads at level info, and all counts at level debug', () => {
@@ -138,9 +135,8 @@ it.each<['HUB_FORBIDDEN' | 'HUB_UNAVAILABLE' | 'HUB_UNREACHABLE', readonly Colle
 ])('after the failure %s of %j, the log says once that the syncs succeed again', (code, collections) => {
   const mirroring = boardOf(0, ['users', 'classes', 'orgs']);
   mirroring.isWell();
-  const lines: string[] = [];
-  const write = (line: string) => void lines.push(line);
-  const log = createEventLog(createLogger({ level: 'info', destination: { write } }));
+  const { logger, messages } = capturedLog();
+  const log = createEventLog(logger);
   const note = (...events: readonly PipelineEvent[]) => {
     for (const event of events) log('north', event, mirroring.board.note('north', event));
   };
@@ -156,9 +152,8 @@ it.each<['HUB_FORBIDDEN' | 'HUB_UNAVAILABLE' | 'HUB_UNREACHABLE', readonly Colle
     note(answered('orgs'), answered('users'), syncEnded(), syncEnded());
     note(syncEnded({ collection: 'classes' }), syncEnded({ collection: 'orgs' }));
   }
-  const said = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
   const once = [`No ${collections[0]} (${code})`, 'the syncs of this collection succeed again'];
-  expect(said.map(({ msg }) => msg)).toEqual([...once, ...once, ...once]);
+  expect(messages()).toEqual([...once, ...once, ...once]);
 });
 
 it('published absences are logged at level debug, and those published while open as a warning', () => {

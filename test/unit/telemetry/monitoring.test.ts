@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { pageOn } from '../../../src/cli/help.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
 import { notify } from '../../../src/telemetry/notify.ts';
 import { load, yamlWith } from '../config/config-text.ts';
 import { boardOf } from './support/board-of.ts';
+import { capturedLog } from './support/captured-log.ts';
 
 const CHECKOUT = new URL('../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, CHECKOUT), 'utf8');
@@ -35,7 +35,7 @@ const queries = [
 /** The labels of every metric that the program registers; `le` is that of the buckets of a histogram. */
 async function exported(): Promise<ReadonlyMap<string, readonly string[]>> {
   const { board, registry } = boardOf(0);
-  const logger = createLogger({ level: 'silent', destination: { write: () => undefined } });
+  const { logger } = capturedLog();
   const config = load(yamlWith({ root: 'notify: { url: "https://example.org/hook" }' }));
   await notify(config, { board, metrics: registry, logger, signal: AbortSignal.abort() });
   const labels = new Map<string, readonly string[]>();

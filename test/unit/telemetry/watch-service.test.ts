@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
 import { watchService } from '../../../src/telemetry/watch-service.ts';
 import { boardOf } from './support/board-of.ts';
+import { capturedLog } from './support/captured-log.ts';
 
 const part = 'registry';
 const name = 'the schema registry';
@@ -13,8 +13,7 @@ const refusal = 'REGISTRY_REFUSED';
 async function watch(...answers: readonly (typeof away | typeof refusal | null)[]) {
   const { board } = boardOf(0);
   const ending = new AbortController();
-  const said: string[] = [];
-  const write = (line: string) => void said.push((JSON.parse(line) as { msg: string }).msg);
+  const { logger, messages } = capturedLog();
   const unready: string[][] = [];
   let [asked, longestMs] = [0, 0];
   const ping = async (): Promise<void> => {
@@ -30,10 +29,10 @@ async function watch(...answers: readonly (typeof away | typeof refusal | null)[
   };
   await watchService(
     { part, name, refusal, meanwhile: 'Meanwhile nothing happens.', ping },
-    { board, logger: createLogger({ level: 'info', destination: { write } }), signal: ending.signal, sleep },
+    { board, logger, signal: ending.signal, sleep },
   );
   expect(longestMs).toBeLessThan(60_000 - 10_000);
-  return { unready, said };
+  return { unready, said: messages() };
 }
 
 it('a service that stops answering is not ready within a minute until it answers, and is logged once', async () => {
