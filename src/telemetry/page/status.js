@@ -25,6 +25,8 @@ const total = document.querySelector('#summary');
 const filter = document.querySelector('form');
 let latest = null;
 let receivedAtMs = 0;
+/** What the clock of the process shows now, ms since the epoch. */
+let nowMs = 0;
 
 async function ask() {
   try {
@@ -48,7 +50,7 @@ async function ask() {
 function show() {
   const silentMs = Date.now() - receivedAtMs;
   const isStale = silentMs > STALE_MS;
-  const nowMs = Date.parse(latest.at) + silentMs;
+  nowMs = Date.parse(latest.at) + silentMs;
   const tenants = latest.tenants.filter(
     ({ tenant, state }) =>
       tenant.includes(filter.tenant.value.trim()) && !(filter.wrong.checked && state === 'well'),
@@ -65,16 +67,16 @@ function show() {
   const next = main.cloneNode(false);
   next.append(
     ...(isStale ? [node('p', { class: 'alarm bad', 'data-key': ' stale', role: 'alert' }, silence)] : []),
-    ...alarm('decisions', 'bad', '✗ A decision is needed', onTop.flatMap(decisionsAt(nowMs))),
+    ...alarm('decisions', 'bad', '✗ A decision is needed', onTop.flatMap(decisionsOf)),
     ...alarm(
       'troubles',
       'warn',
       isLoading ? '… Loading' : '! Not well',
-      [process, ...onTop].flatMap(troublesAt(nowMs)),
+      [process, ...onTop].flatMap(troublesOf),
     ),
-    ...alarm('configuration', 'warn', '! Configuration', troublesAt(nowMs)({ ...process, reasons: notes })),
+    ...alarm('configuration', 'warn', '! Configuration', troublesOf({ ...process, reasons: notes })),
     ...(tenants.length > 0 ? [] : [node('p', { 'data-key': ' idle' }, 'No tenant to show.')]),
-    ...tenants.map((each) => tenantCard(each, nowMs, isFew)),
+    ...tenants.map((each) => tenantCard(each, isFew)),
   );
   morph(main, next);
   const [color, text] = summary(isStale);
@@ -108,25 +110,24 @@ function alarm(id, color, title, items) {
 }
 
 /** What only a person can decide, with the commands. */
-const decisionsAt =
-  (nowMs) =>
-  ({ tenant, decisions }) =>
-    decisions.map(({ what, since, question, commands }) =>
+function decisionsOf({ tenant, decisions }) {
+  return decisions.map(({ what, since, question, commands }) =>
+    node(
+      'li',
+      {},
+      node('p', {}, node('b', {}, tenant), ` ${what}`, ...forHow(since)),
+      node('p', { class: 'soft' }, `→ ${question}:`),
       node(
-        'li',
-        {},
-        node('p', {}, node('b', {}, tenant), ` ${what}`, ...(since ? [', for ', age(since, nowMs)] : [])),
-        node('p', { class: 'soft' }, `→ ${question}:`),
-        node(
-          'div',
-          { class: 'wrap commands' },
-          ...commands.map((command) =>
-            node('button', { 'data-command': command, 'aria-label': `Copy: ${command}` }, command),
-          ),
-          helpLink('decide', 'how to decide'),
+        'div',
+        { class: 'wrap commands' },
+        ...commands.map((command) =>
+          node('button', { 'data-command': command, 'aria-label': `Copy: ${command}` }, command),
         ),
+        helpLink('decide', 'how to decide'),
       ),
-    );
+    ),
+  );
+}
 
 /** What `rollcall help` says of a topic. */
 function helpLink(topic, text) {
@@ -134,24 +135,19 @@ function helpLink(topic, text) {
 }
 
 /** What is not well, with the remedy. */
-const troublesAt = (nowMs) => (status) =>
-  status.reasons.map(({ part, why, remedy, since }) =>
+function troublesOf({ tenant, reasons }) {
+  return reasons.map(({ part, why, remedy, since }) =>
     node(
       'li',
       {},
-      node(
-        'p',
-        {},
-        node('b', {}, `${status.tenant} · ${part}`),
-        ` ${why}`,
-        ...(since ? [', for ', age(since, nowMs)] : []),
-      ),
+      node('p', {}, node('b', {}, `${tenant} · ${part}`), ` ${why}`, ...forHow(since)),
       node('p', { class: 'soft' }, `→ ${remedy} `, helpLink(part, `more on ${part}`)),
     ),
   );
+}
 
 /** A tenant: its state and owner, what to do (unless the top of the page says it), and a row for each collection if it is open. */
-function tenantCard(status, nowMs, isFew) {
+function tenantCard(status, isFew) {
   const { tenant, state, headline, firstLoad, owner, isHere, collections } = status;
   const elsewhere = `To see its collections, open the page of its owner, or run "${latest.statusCommand} --tenant ${tenant}".`;
   const [color, mark, words = headline] = LOOKS[state] ?? ['warn', '?'];
@@ -165,17 +161,15 @@ function tenantCard(status, nowMs, isFew) {
       { class: 'wrap' },
       node('h2', {}, tenant),
       node('span', { class: color }, `${mark} ${said}`),
-      node('span', { class: 'soft' }, ...ownerOf(owner, nowMs)),
+      node('span', { class: 'soft' }, ...ownerOf(owner)),
     ),
-    ...(isFew ? [] : [node('ul', {}, ...decisionsAt(nowMs)(status), ...troublesAt(nowMs)(status))]),
-    collections ? table(status, nowMs) : node('p', { class: 'soft' }, isHere ? '…' : elsewhere),
+    ...(isFew ? [] : [node('ul', {}, ...decisionsOf(status), ...troublesOf(status))]),
+    collections ? table(status) : node('p', { class: 'soft' }, isHere ? '…' : elsewhere),
   );
 }
 
-function ownerOf(owner, nowMs) {
-  return owner === null
-    ? ['no process mirrors it']
-    : [`mirrored by ${owner.owner} for `, age(owner.since, nowMs)];
+function ownerOf(owner) {
+  return owner === null ? ['no process mirrors it'] : [`mirrored by ${owner.owner} for `, age(owner.since)];
 }
 
 /** Columns that show what is wrong come first, because a narrow screen shows only the first columns. */
@@ -194,11 +188,11 @@ const LEGEND =
   'on hold: rows whose removal needs a decision · rejects: rows that cannot be read ("rollcall tail rejects --to-end" says why) · complete up to: every change at the hub before this time is published, except removals (the time is normally as old as incremental syncs overlap, 5 min by default; newer changes are usually published, too) · in Kafka: rows in the topic now · at last full sync: rows that this sync found at the hub, or keys that a derived topic had then · derived: made from the collection above';
 
 /** A derived collection stands below its source. */
-function table({ tenant, collections }, nowMs) {
+function table({ tenant, collections }) {
   const own = collections.filter(({ derivedFrom }) => derivedFrom === null);
   const below = (name) => collections.filter(({ derivedFrom }) => derivedFrom === name);
   const titles = COLUMNS.map((title) => node('th', { scope: 'col' }, title));
-  const rows = own.flatMap((each) => [each, ...below(each.collection)].flatMap((one) => row(one, nowMs)));
+  const rows = own.flatMap((each) => [each, ...below(each.collection)].flatMap(row));
   return node(
     'div',
     {},
@@ -214,7 +208,7 @@ function table({ tenant, collections }, nowMs) {
 }
 
 /** The row of a collection, and below it its trouble with the remedy. A derived one has no syncs of its own. */
-function row(each, nowMs) {
+function row(each) {
   const { collection, derivedFrom, trouble } = each;
   const isDerived = derivedFrom !== null;
   const mark = isDerived ? '↳ ' : trouble ? '✗ ' : '';
@@ -226,12 +220,12 @@ function row(each, nowMs) {
     node('th', { scope: 'row', class: trouble ? 'bad' : '' }, mark + collection),
     number(each.rowsOnHold, 'bad'),
     number(each.rejected, trouble?.part === 'rejects' ? 'bad' : 'warn'),
-    sync(each, cell, nowMs),
-    cell(each.late?.part === 'watermark' ? 'warn' : '', ...ago(each.watermark, nowMs)),
+    sync(each, cell),
+    cell(each.late?.part === 'watermark' ? 'warn' : '', ...ago(each.watermark)),
     // Only full syncs count the keys of a derived collection.
     cell('', count(each.rowsNow)),
     cell('', count(each.rowsThen)),
-    cell(each.late?.part === 'full' ? 'warn' : '', ...ago(each.lastCompleteFull, nowMs)),
+    cell(each.late?.part === 'full' ? 'warn' : '', ...ago(each.lastCompleteFull)),
   );
   if (trouble === null) return [shown];
   const why = node('p', { class: 'bad' }, trouble.why);
@@ -241,7 +235,7 @@ function row(each, nowMs) {
 
 const KINDS = { FULL: 'full sync', INCREMENTAL: 'incremental sync' };
 
-function sync(status, cell, nowMs) {
+function sync(status, cell) {
   const { collection, isNotOffered, isWaiting, running, derivedFrom, sync: last, trouble } = status;
   if (isNotOffered) return cell('soft', 'not offered by the hub');
   if (derivedFrom !== null) return cell('soft', 'derived');
@@ -275,16 +269,21 @@ function span(ms) {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/** The time since an ISO time, by the clock of the process. */
-function age(iso, nowMs) {
+/** The time since an ISO time. */
+function age(iso) {
   if (!iso) return '–';
   const attributes = { datetime: iso, title: new Date(iso).toLocaleString() };
   return node('time', attributes, span(nowMs - Date.parse(iso)));
 }
 
 /** The same as words; a dash where the time is not known. */
-function ago(iso, nowMs) {
-  return iso ? [age(iso, nowMs), ' ago'] : ['–'];
+function ago(iso) {
+  return iso ? [age(iso), ' ago'] : ['–'];
+}
+
+/** The same after a trouble; nothing where the time is not known. */
+function forHow(iso) {
+  return iso ? [', for ', age(iso)] : [];
 }
 
 main.addEventListener('click', ({ target }) => {
