@@ -96,14 +96,12 @@ async function readParts(
   if (waiting.rows === 0) return { ...waiting, parts: [] };
   const collections = waiting.collections.map(({ collection }) => collection);
   const found = await readSchools(assembly, { tenantId: tenant.id, collections, signal });
-  const limits = assembly.config.deletions.holdAbove;
+  const whyOfRows = (rows: PartRows) => whyOf(rows, waiting, assembly.config.deletions.holdAbove);
   const parts = partsOf(waiting.collections, found.schools);
-  return { ...waiting, parts: parts.map((part) => described(part, { ...found, waiting, limits })) };
+  return { ...waiting, parts: parts.map((part) => described(part, found.names, whyOfRows)) };
 }
 
-type Known = Pick<KnownSchools, 'names'> & { readonly waiting: Waiting; readonly limits: GuardLimits };
-
-function described(part: Part, { names, ...known }: Known) {
+function described(part: Part, names: KnownSchools['names'], whyOfRows: (rows: PartRows) => string) {
   const { digest, rows, school: id } = part;
   return {
     digest,
@@ -115,7 +113,7 @@ function described(part: Part, { names, ...known }: Known) {
       rows: each.keys.length,
       known: each.known,
       since: isoOrNull(each.sinceMs),
-      why: whyOf(each, known),
+      why: whyOfRows(each),
       keys: each.keys,
     })),
   };
@@ -127,7 +125,8 @@ function described(part: Part, { names, ...known }: Known) {
  */
 function whyOf(
   { collection, keys, knownOfAll: known }: PartRows,
-  { waiting, limits }: Omit<Known, 'names'>,
+  waiting: Waiting,
+  limits: GuardLimits,
 ): string {
   const listed = waiting.collections.find((each) => each.collection === collection);
   if (listed?.isOnHold !== true) return 'waits because other collections are on hold';

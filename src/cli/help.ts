@@ -86,22 +86,15 @@ function pages(): string[] {
   return [...FIRST_PAGES, ...others, ...LAST_PAGES];
 }
 
-/** What the documentation says of a topic, with commands in place of links to documents. Throws `USAGE_INVALID`. */
-export function pageOn(topic: string, verbs: readonly string[] = []): string {
-  return `${asCommands(markdownOn(topic, verbs)).trim()}\n`;
-}
-
 /**
- * What the documentation says of a topic: the word in the glossary and why the part is not ready, or else the section of the
- * runbooks, the page, or the first section with this heading. `verbs`: what else could be meant. Throws `USAGE_INVALID`.
+ * What the documentation says of a topic, with commands in place of links to documents: the word in the glossary and why the
+ * part is not ready, or else the section of the runbooks, the page, or the first section with this heading. `verbs`: what else
+ * could be meant. Throws `USAGE_INVALID`.
  */
-function markdownOn(topic: string, verbs: readonly string[] = []): string {
+export function pageOn(topic: string, verbs: readonly string[] = []): string {
   const wanted = topic.toLowerCase();
-  const items = [wordOf(wanted), partOf(wanted)].flatMap((each) => each ?? []);
-  if (items.length > 0) return items.join('\n');
-  const [page = '', anchor] = wanted.split('#');
-  const found = anchor === undefined ? textOn(wanted) : sectionIn([page], anchor);
-  if (found !== undefined) return found;
+  const found = textOn(wanted);
+  if (found !== undefined) return `${asCommands(found).trim()}\n`;
   const words = (read('glossary') ?? '').matchAll(/\*\*([^*]+)\*\*/g);
   const known = [...verbs, ...pages(), ...Array.from(words, ([, word = '']) => word)];
   const having = pages().filter((each) => read(each)?.toLowerCase().includes(wanted));
@@ -111,6 +104,10 @@ function markdownOn(topic: string, verbs: readonly string[] = []): string {
 }
 
 function textOn(topic: string): string | undefined {
+  const items = [itemsIn(read('glossary'), `**${topic}**`), partOf(topic)].flatMap((each) => each ?? []);
+  if (items.length > 0) return items.join('\n');
+  const [itsPage = '', anchor] = topic.split('#');
+  if (anchor !== undefined) return sectionIn([itsPage], anchor);
   // The only kind of decision that is not an error.
   const page = topic === 'rows_on_hold' ? 'decide' : topic.replace(/\.md$/, '');
   return (
@@ -139,10 +136,6 @@ function sectionIn(some: readonly string[], anchor: string, before?: string): st
   const page = some.find((each) => sectionOf(each, anchor, before) !== undefined);
   if (page === undefined) return undefined;
   return sectionOf(page, anchor, before)?.replace('\n', ` (rollcall help ${page})\n`);
-}
-
-function wordOf(name: string): string | undefined {
-  return itemsIn(read('glossary'), `**${name}**`);
 }
 
 /** Returns the paragraph on why a part of a tenant is not ready. */

@@ -129,19 +129,10 @@ function groupLog(board: Board, logger: Logger): Pick<WorkerOptions, 'onAssigned
 }
 
 function servicesOf({ config, kafka, registry, store }: Assembly): readonly WatchedService[] {
-  const redis: WatchedService = {
-    part: 'redis',
-    name: 'Redis',
-    ping: () => store.ready(),
-  };
+  const redis: WatchedService = { part: 'redis', name: 'Redis', ping: () => store.ready() };
   return [
     ...(config.redis === undefined ? [] : [redis]),
-    {
-      part: 'kafka',
-      name: 'Kafka',
-      ping: () => pingKafka(kafka),
-      refusal: 'KAFKA_REFUSED',
-    },
+    { part: 'kafka', name: 'Kafka', ping: () => pingKafka(kafka), refusal: 'KAFKA_REFUSED' },
     {
       part: 'registry',
       name: 'the schema registry',

@@ -176,15 +176,11 @@ function show(
     for (const command of commands) output.line(`    ${command}`);
   }
   showTroubles(output, tenant, nowMs);
-  for (const { collection, rowsLate, filterSelectsNothing } of tenant.collections)
-    if (rowsLate > 0)
-      output.item(
-        `  ${colors.yellow('!')}`,
-        `${collection}: ${countOf(rowsLate, 'row')}: ${explainLate(filterSelectsNothing)}`,
-      );
-  for (const { collection, unmet } of tenant.collections)
-    for (const sentence of unmet)
-      output.item(`  ${colors.yellow('!')}`, `${collection}: ${printable(sentence)}`);
+  for (const { collection, rowsLate, filterSelectsNothing, unmet } of tenant.collections) {
+    const warn = (text: string) => output.item(`  ${colors.yellow('!')}`, `${collection}: ${text}`);
+    if (rowsLate > 0) warn(`${countOf(rowsLate, 'row')}: ${explainLate(filterSelectsNothing)}`);
+    for (const sentence of unmet) warn(printable(sentence));
+  }
   if (tenant.collections.some(({ unmet }) => unmet.length > 0))
     output.item(`  ${colors.cyan('→')}`, UNMET_REMEDY);
   if (tenant.collections.length === 0) return;

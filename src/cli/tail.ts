@@ -164,36 +164,36 @@ async function stretchesOf(
   );
 }
 
-/** What a record says; null if it is not wanted. */
+/** What a record says; null if it is not wanted. Throws `REGISTRY_…`. */
 async function readRecord(
   registry: Registry,
   { topic, message }: { readonly topic: string; readonly message: FetchedRecord },
   { search, values }: { readonly search: IdSearch | null; readonly values: boolean },
 ): Promise<object | null> {
+  const suffix = partsOfTopic(topic)?.suffix ?? '';
   const key = message.key?.toString('utf8') ?? '';
   const framed = message.value;
-  const needsValue = framed !== null && (values || search !== null);
-  const value = needsValue ? await decoded(registry, { topic, framed }) : undefined;
-  if (search !== null && !isAbout(search, { topic, key, message, value })) return null;
+  const needsValue = framed !== null && suffix !== STATE_TOPIC && (values || search !== null);
+  const value = needsValue ? await registry.decodeOrNull(framed) : null;
+  if (search !== null && !isAbout(search, { suffix, key, message, value })) return null;
   const shown =
     framed === null
       ? { value: null }
-      : values && { value: forPeople(topic, value) ?? framed.toString('base64') };
+      : values && { value: forPeople(suffix, value) ?? framed.toString('base64') };
   return { key, headers: headersOf(message), ...shown };
 }
 
-/** Whether a record contains the id. `value`: decoded, or undefined. */
+/** Whether a record contains the id. `value`: decoded; null if it is not Avro, as in `absence-state`. */
 function isAbout(
   search: IdSearch,
   record: {
-    readonly topic: string;
+    readonly suffix: string;
     readonly key: string;
     readonly message: FetchedRecord;
     readonly value: unknown;
   },
 ): boolean {
-  const { topic, key, message, value } = record;
-  const suffix = partsOfTopic(topic)?.suffix;
+  const { suffix, key, message, value } = record;
   if (suffix === 'progress') {
     // The rest of this topic is names of collections, times and counts, to which a short id may be equal.
     const { by, from, reason } = decisionOf(key, message.headers) ?? {};
@@ -203,23 +203,16 @@ function isAbout(
   const bytes = message.value;
   if (bytes === null) return false;
   const searched = suffix === STATE_TOPIC ? stateTexts(key, bytes) : value;
-  return searched === undefined ? search.isInBytes(bytes) : search.isIn(searched);
+  return searched == null ? search.isInBytes(bytes) : search.isIn(searched);
 }
 
 const converters = new Map<string, (value: unknown) => unknown>();
 
 /** A decoded value with times as ISO 8601. */
-function forPeople(topic: string, value: unknown): unknown {
-  const suffix = partsOfTopic(topic)?.suffix ?? '';
+function forPeople(suffix: string, value: unknown): unknown {
   if (converters.size === 0)
     for (const [name, schema] of readSchemaFiles()) converters.set(name, isoTimes(schema));
-  return value === undefined ? undefined : converters.get(suffix)?.(value);
-}
-
-/** The value of a record; undefined if it is not Avro, as in `absence-state`. Throws `REGISTRY_…`. */
-async function decoded(registry: Registry, record: { topic: string; framed: Buffer }): Promise<unknown> {
-  if (record.topic.endsWith(`.${STATE_TOPIC}`)) return undefined;
-  return (await registry.decodeOrNull(record.framed)) ?? undefined;
+  return value === null ? null : converters.get(suffix)?.(value);
 }
 
 /** Header values as text. */

@@ -58,7 +58,10 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
   yield ok('token', `from ${tenant.hub.tokenUrl}, good for ${formatDuration(token.lifetimeMs)}`);
   // If all collections fail for the same reason, one finding says it.
   if (all.length > 1 && failed.length === all.length && new Set(failed.map(codeOf)).size === 1)
-    return yield forAllCollections(failureOf('collections', failed[0]), failed[0]);
+    return yield {
+      ...failureOf('collections', failed[0]),
+      ...(codeOf(failed[0]) === 'HUB_FORBIDDEN' && { remedy: NO_RIGHT_REMEDY }),
+    };
   if (all.some(({ isEmpty }) => isEmpty) && all.every(({ isEmpty }) => isEmpty ?? true)) {
     const remedy =
       'If the hub has data: check the rights of this client, hub.scope, and the tenant prefix in hub.baseUrl.';
@@ -67,11 +70,7 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
   for (const { finding, unmet = [] } of all) yield* [finding, ...unmet];
 }
 
-/** Replaces the remedy for one collection if the hub refuses every collection. */
-function forAllCollections(finding: Finding, error: unknown): Finding {
-  return codeOf(error) === 'HUB_FORBIDDEN' ? { ...finding, remedy: NO_RIGHT_REMEDY } : finding;
-}
-
+/** In place of the remedy for one collection. */
 const NO_RIGHT_REMEDY =
   'The hub refuses the token for every collection: check that hub.tokenUrl and hub.baseUrl belong to the same environment and tenant, that hub.clientId is the client that was given rights there, and hub.scope.';
 
@@ -134,7 +133,7 @@ async function knownAfterschool(
   unmet: UnmetSettings,
 ): Promise<string | undefined> {
   const ids = check.tenant.afterschools.slice(0, MOST_AFTERSCHOOLS);
-  const reads = ids.map((parentId) => firstPages(check, { collection, parentId }, () => true));
+  const reads = ids.map((parentId) => firstPages(check, { collection, parentId }));
   const answers = await Promise.allSettled(reads);
   const failed = answers.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
   for (const [at, { status }] of answers.entries()) unmet.noteParent(ids[at] ?? '', status === 'fulfilled');
@@ -151,19 +150,18 @@ function untested(name: CollectionName): Finding {
   );
 }
 
-type List = Pick<ReadOptions, 'collection' | 'parentId'>;
+type List = Pick<ReadOptions, 'collection' | 'parentId' | 'modifiedAfterMs'>;
 
 /**
- * Reads the first pages of a list as a sync does, until there are enough. `end`: null if the scan has not ended by
- * then.
+ * Reads the first pages of a list as a sync does, until there are enough: by default one. `end`: null if the scan has not
+ * ended by then.
  */
 async function firstPages(
   { hub, signal }: HubCheck,
   list: List,
-  isEnough: (pages: number) => boolean,
-  modifiedAfterMs?: number,
+  isEnough: (pages: number) => boolean = () => true,
 ): Promise<{ readonly pages: readonly HubPage[]; readonly end: ScanEnd | null }> {
-  const scan = hub.readPages({ ...list, modifiedAfterMs, readVersion: () => 0, signal });
+  const scan = hub.readPages({ ...list, readVersion: () => 0, signal });
   const pages: HubPage[] = [];
   for (;;) {
     const { done, value } = await scan.next();
@@ -176,7 +174,7 @@ async function firstPages(
 }
 
 async function firstId(check: HubCheck, name: CollectionName): Promise<string | undefined> {
-  const { pages } = await firstPages(check, { collection: collectionNamed(name) }, () => true);
+  const { pages } = await firstPages(check, { collection: collectionNamed(name) });
   return pages.flatMap(({ rows }) => rows.flatMap((row) => readableId(row) ?? [])).at(0);
 }
 
@@ -220,7 +218,7 @@ const FILTER_REMEDY =
 async function filterSelectsNothing(check: HubCheck, list: List): Promise<boolean> {
   if (!list.collection.keyset) return false;
   try {
-    const { pages } = await firstPages(check, list, () => true, 0);
+    const { pages } = await firstPages(check, { ...list, modifiedAfterMs: 0 });
     return pages.every(({ rows }) => rows.length === 0);
   } catch (error) {
     if (concernsOneRequest(error)) return false;
