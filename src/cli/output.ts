@@ -36,6 +36,8 @@ export interface OutputStream {
   readonly columns?: number | undefined;
   /** The descriptor of a stream of the process. */
   readonly fd?: number | undefined;
+  /** Only a terminal has it. Node knows TERM and NO_COLOR (https://no-color.org). */
+  hasColors?(env: NodeJS.ProcessEnv): boolean;
   write(text: string): unknown;
 }
 
@@ -64,7 +66,7 @@ export function createOutput(options: {
   const { json, config, nowMs } = options;
   const { stdout, stderr, env } = options.host;
   const columns = stdout.isTTY === true ? (stdout.columns ?? WIDEST) : WIDEST;
-  const colors = picocolors.createColors(wantsColors(stdout, env, options.color));
+  const colors = colorsFor(stdout, env, options.color);
   let progressAtMs = Number.NEGATIVE_INFINITY;
   const print = (stream: OutputStream, text: string): void => void stream.write(`${text}\n`);
   const table: Output['table'] = (titles, rows, [least, ...others] = []) => {
@@ -98,15 +100,9 @@ export function createOutput(options: {
   };
 }
 
-/** Whether to use colours: only on a terminal, and not with NO_COLOR (https://no-color.org) or `--no-color`. */
-export function wantsColors(
-  stream: OutputStream,
-  env: NodeJS.ProcessEnv,
-  color: boolean | undefined,
-): boolean {
-  const noColor = env['NO_COLOR'] ?? '';
-  if (color === false || noColor !== '' || env['TERM'] === 'dumb') return false;
-  return stream.isTTY === true;
+/** Colours on a terminal that shows them. `color`: false for `--no-color`. */
+export function colorsFor(stream: OutputStream, env: NodeJS.ProcessEnv, color = true): Colors {
+  return picocolors.createColors(color && stream.hasColors?.(env) === true);
 }
 
 const COUNT_OR_NONE = /^(-|[\d,]*)$/;

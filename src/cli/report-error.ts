@@ -1,10 +1,9 @@
 import { inspect } from 'node:util';
-import picocolors from 'picocolors';
 import { commandsHere } from '../commands-here.ts';
 import { RollcallError } from '../errors.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { safeErrorMessage } from '../telemetry/safe-error.ts';
-import { wantsColors, type Host } from './output.ts';
+import { colorsFor, type Host } from './output.ts';
 
 /**
  * Prints an error and its remedy, without a stack trace, and returns the exit code. `ROLLCALL_DEBUG=1` adds all details,
@@ -22,7 +21,7 @@ export function reportError(
   },
 ): number {
   const { stderr, env } = options.host;
-  const colors = picocolors.createColors(wantsColors(stderr, env, options.color));
+  const colors = colorsFor(stderr, env, options.color);
   if (options.stopped && error instanceof Error && error.name === 'AbortError') {
     stderr.write(`${colors.yellow('✗')} stopped before it was done\n`);
     return EXIT.failed;

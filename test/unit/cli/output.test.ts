@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { noteOutcomes } from '../../../src/cli/outcomes.ts';
 import { withConfirming } from '../../../src/cli/pull.ts';
-import { createOutput, formatTable, wantsColors } from '../../../src/cli/output.ts';
+import { colorsFor, createOutput, formatTable } from '../../../src/cli/output.ts';
 import type { PullOutcome } from '../../../src/owner/pull.ts';
 
 /** What an output prints, with a clock that the test moves. */
@@ -14,14 +14,13 @@ function printing(json = false) {
 }
 
 it.each([
-  ['has colours on a terminal', true, {}, undefined, true],
-  ['has no colours in a pipe', undefined, {}, undefined, false],
-  ['has no colours with NO_COLOR', true, { NO_COLOR: '1' }, undefined, false],
-  ['has colours with an empty NO_COLOR', true, { NO_COLOR: '' }, undefined, true],
-  ['has no colours on a dumb terminal', true, { TERM: 'dumb' }, undefined, false],
-  ['has no colours with --no-color', true, {}, false, false],
-])('the output of the program %s', (_, isTTY, env, color, expected) => {
-  expect(wantsColors({ isTTY, write: () => {} }, env, color)).toBe(expected);
+  ['has colours on a terminal', { hasColors: () => true }, undefined, true],
+  ['has no colours in a pipe', {}, undefined, false],
+  ['has no colours with NO_COLOR', { hasColors: () => false }, undefined, false],
+  ['has no colours with --no-color', { hasColors: () => true }, false, false],
+])('the output of the program %s', (_, stream, color, expected) => {
+  const { isColorSupported } = colorsFor({ write: () => {}, ...stream }, {}, color);
+  expect(isColorSupported).toBe(expected);
 });
 
 it.each([
@@ -49,7 +48,7 @@ it('tables align a column of numbers right, and colours in a cell do not shift t
 function onTerminal(show: (output: ReturnType<typeof createOutput>) => void): string[] {
   let said = '';
   const stdout = { isTTY: true, columns: 30, write: (text: string) => void (said += text) };
-  const host = { stdout, stderr: stdout, env: { NO_COLOR: '1' } };
+  const host = { stdout, stderr: stdout, env: {} };
   show(createOutput({ host, json: false, nowMs: () => 0 }));
   return said.trimEnd().split('\n');
 }
