@@ -144,8 +144,8 @@ describe('where no process runs', () => {
     ['tail users', 1, 'kafka.brokers', noKafka],
     ['topics apply', 1, 'kafka.brokers', noKafka],
     ['plan', 1, '✗ orgs, courses, users: ', { hubSettings: { clientSecret: 'wrong' } }],
-    ['deletes list', 2, 'Add redis.url', { inMemory: true }],
-    ['deletes approve 0123456789ab', 2, 'Add redis.url', { inMemory: true }],
+    ['deletes list', 2, 'add redis.url', { inMemory: true }],
+    ['deletes approve 0123456789ab', 2, 'add redis.url', { inMemory: true }],
   ])(
     '"rollcall %s" exits with %i when it cannot do its work, and names a remedy: %s',
     async (words, code, remedy, options) => {
