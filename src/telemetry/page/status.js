@@ -196,7 +196,6 @@ function table({ tenant, collections }) {
   return node(
     'div',
     {},
-    node('p', { class: 'soft hint' }, 'The table scrolls sideways →'),
     node(
       'div',
       // Reachable by keyboard, as it may scroll.
