@@ -158,12 +158,7 @@ function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean = () => 
   const result = configSchema.safeParse(file.value, { error: describeIssue });
   const found: Problem[] = [
     ...(result.success ? [] : problemsOf(result.error.issues, { ...file, schema: configJsonSchema() })),
-    ...crossCheck(file.value).map(({ path, message, isOfKey }) => ({
-      path,
-      message,
-      isOfKey,
-      line: file.lineOf(path),
-    })),
+    ...crossCheck(file.value).map((each) => Object.assign(each, { line: file.lineOf(each.path) })),
   ];
   // A value that could not be filled in has a problem already. If its key must not be there, this is another problem.
   const unfilled = new Set(file.problems.map(({ path }) => formatPath(path)));

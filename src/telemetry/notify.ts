@@ -113,34 +113,33 @@ class Receiver {
   /** How many messages in a row the receiver has not taken. */
   failures = 0;
   readonly #settings: Settings;
-  readonly #logger: Logger;
+  readonly #options: NotifyOptions;
   readonly #agent = newAgent();
   readonly #messages: Counter<'outcome'>;
-  readonly #answerWithinMs: number;
 
-  constructor(settings: Settings, { logger, metrics, answerWithinMs = ANSWER_WITHIN_MS }: NotifyOptions) {
+  constructor(settings: Settings, options: NotifyOptions) {
     this.#settings = settings;
-    this.#logger = logger;
-    this.#answerWithinMs = answerWithinMs;
+    this.#options = options;
     this.#messages = new Counter({
       name: 'rollcall_notifications_total',
       help: 'Messages to notify.url, including repeated ones.',
       labelNames: ['outcome'],
-      registers: [metrics],
+      registers: [options.metrics],
     });
     for (const outcome of ['sent', 'failed']) this.#messages.inc({ outcome }, 0);
   }
 
   /** Returns whether the receiver has taken a message. */
   async takes(notices: readonly Notice[], signal: AbortSignal): Promise<boolean> {
-    const connection = { agent: this.#agent, answerWithinMs: this.#answerWithinMs };
+    const { logger, answerWithinMs = ANSWER_WITHIN_MS } = this.#options;
+    const connection = { agent: this.#agent, answerWithinMs };
     const refusal = await post(this.#settings, notices, { ...connection, signal });
     if (signal.aborted) return false;
     this.#messages.inc({ outcome: refusal === null ? 'sent' : 'failed' });
-    if (refusal === null && this.failures > 0) this.#logger.info(`${RECEIVER} takes messages again`);
+    if (refusal === null && this.failures > 0) logger.info(`${RECEIVER} takes messages again`);
     if (refusal !== null && this.failures === 0) {
       const error = { remedy: `${refusal.remedy} ${AGAIN}` };
-      this.#logger.warn({ error }, `${RECEIVER} takes no message: ${refusal.problem}`);
+      logger.warn({ error }, `${RECEIVER} takes no message: ${refusal.problem}`);
     }
     this.failures = refusal === null ? 0 : this.failures + 1;
     return refusal === null;

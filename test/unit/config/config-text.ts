@@ -43,11 +43,16 @@ function indented(text: string | undefined, spaces: number): string[] {
 
 export function load(
   yaml: string,
-  options: { env?: Record<string, string>; files?: Record<string, string> } = {},
+  options: {
+    env?: Record<string, string>;
+    files?: Record<string, string>;
+    without?: 'hub' | 'services';
+  } = {},
 ): Config {
-  const { files = {} } = options;
+  const { files = {}, without } = options;
   return loadConfig({
     path: 'rollcall.yaml',
+    without,
     env: options.env ?? { HUB_SECRET: 'hub-secret' },
     readFile: (path) => {
       const text = path === 'rollcall.yaml' ? yaml : files[path];

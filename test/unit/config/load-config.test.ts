@@ -17,6 +17,9 @@ function tenantWith(text: string) {
   return tenant;
 }
 
+/** Checks the text alone, as `check --offline` does. */
+const offline = (yaml: string) => checkText({ path: 'rollcall.yaml', readFile: () => yaml });
+
 const namesOf = (text: string): string[] => enabledCollections(tenantWith(text)).map(({ name }) => name);
 const DEFAULT = COLLECTIONS.filter((name) => name !== 'class-students' && name !== 'afterschool-users');
 
@@ -56,8 +59,7 @@ it.each([
   const yaml = yamlWith({ root });
   const message = `line 11: ${path} is not a known key; did you mean ${meant}?`;
   expect(refusalOf(yaml)).toContain(message);
-  const check = () => checkText({ path: 'rollcall.yaml', readFile: () => yaml });
-  expect(refusal(check).message).toBe(`rollcall.yaml: ${message}`);
+  expect(refusal(() => offline(yaml)).message).toBe(`rollcall.yaml: ${message}`);
 });
 
 it.each([
@@ -142,9 +144,7 @@ it.each([
   'a key that another one forbids is refused offline, whatever a variable says: %s',
   (expected, url, keys) => {
     const yaml = yamlWith({ root: 'notify: { url: "http://chat.example" }' }).replace(url, `${url}, ${keys}`);
-    expect(refusal(() => checkText({ path: 'rollcall.yaml', readFile: () => yaml })).message).toContain(
-      expected,
-    );
+    expect(refusal(() => offline(yaml)).message).toContain(expected);
   },
 );
 
@@ -184,9 +184,7 @@ it('an entry of kafka.brokers may be a variable with several brokers, with comma
 
 it('a variable in place of the list kafka.brokers is a mistake, whatever its value', () => {
   const text = yamlWith().replace('["localhost:9092"]', '"${BROKERS}"');
-  expect(() => checkText({ path: 'rollcall.yaml', readFile: () => text })).toThrow(
-    'kafka.brokers must be a list',
-  );
+  expect(() => offline(text)).toThrow('kafka.brokers must be a list');
 });
 
 it.each([
@@ -217,18 +215,17 @@ it.each([
 });
 
 it('a configuration can be checked without its variables and files, and names each that it needs', () => {
-  const check = (text: string) => checkText({ path: 'rollcall.yaml', readFile: () => text });
   const parts = { hub: 'pageSize: ${SIZE}', kafka: 'ssl: { ca: "${file:/ca.pem}" }' };
   const needs = ['environment variable HUB_SECRET', 'environment variable SIZE', 'file /ca.pem'];
-  const checked = check(`${yamlWith(parts)}http: { port: "\${SIZE}" }`);
+  const checked = offline(`${yamlWith(parts)}http: { port: "\${SIZE}" }`);
   expect(checked).toMatchObject({
     needs: needs.map((each) => `the ${each}`),
     value: { http: { port: '${SIZE}' } },
   });
-  expect(refusal(() => check(yamlWith({ ...parts, root: 'htpp: {}' }))).message).toMatch(
+  expect(refusal(() => offline(yamlWith({ ...parts, root: 'htpp: {}' }))).message).toMatch(
     /^rollcall.yaml: line 13: htpp is not/,
   );
-  expect(() => check(yamlWith({ hub: 'scope: "${a b}"' }))).toThrow('neither a variable');
+  expect(() => offline(yamlWith({ hub: 'scope: "${a b}"' }))).toThrow('neither a variable');
 });
 
 it.each([
@@ -313,12 +310,7 @@ it('variables may hold numbers, durations and flags', () => {
 });
 
 it('the variable of a credential may be unset for a verb that does not need it, but no other variable', () => {
-  const loadWithout = (without: 'hub' | 'services', yaml: string) =>
-    loadConfig({ path: 'rollcall.yaml', env: {}, readFile: (path) => readOnly(path, yaml), without });
-  const readOnly = (path: string, yaml: string): string => {
-    if (path !== 'rollcall.yaml') throw new Error('no such file');
-    return yaml;
-  };
+  const loadWithout = (without: 'hub' | 'services', yaml: string) => load(yaml, { env: {}, without });
   expect(loadWithout('hub', yamlWith()).tenants[0]?.id).toBe('north');
   const kafka =
     'ssl: { ca: "${file:/ca}", cert: "${file:/cert}", key: "${file:/key}" }\nsasl: { mechanism: plain, username: u, password: "${KAFKA_SECRET}" }';
@@ -439,7 +431,7 @@ it('`progress` always has one partition, and a topic that kafka.partitions does 
 
 it('several servers in redis.url are no mistake while a variable says whether they are a Cluster', () => {
   const yaml = yamlWith({ root: 'redis: { url: "redis://a:6379,b:6379", cluster: "${C}" }' });
-  const { needs } = checkText({ path: 'rollcall.yaml', readFile: () => yaml });
+  const { needs } = offline(yaml);
   expect(needs).toContain('the environment variable C');
 });
 

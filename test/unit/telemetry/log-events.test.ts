@@ -103,18 +103,9 @@ it.each([
 });
 
 it('rows that are missing for the first time, and rows that are back, are logged at level info', () => {
-  const missing = { kind: 'missing', collection: 'users', rows: 3, confirmAt: null } as const;
-  const decision = {
-    collection: 'users',
-    atMs: 0,
-    rows: 3,
-    removed: 0,
-    by: null,
-    from: null,
-    reason: null,
-  } as const;
-  const levels = [missing, { ...decision, kind: 'healed' as const }, { ...decision, kind: 'hold' as const }];
-  const lines = logged(...levels.map((event) => ({ type: 'deletion', event }) as PipelineEvent));
+  const eventOf = (kind: 'missing' | 'healed' | 'hold') =>
+    ({ type: 'deletion', event: { kind, collection: 'users', rows: 3 } }) as PipelineEvent;
+  const lines = logged(eventOf('missing'), eventOf('healed'), eventOf('hold'));
   expect(lines.map(({ level, kind }) => [level, kind])).toEqual([
     ['info', 'missing'],
     ['info', 'healed'],

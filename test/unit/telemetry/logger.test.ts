@@ -1,19 +1,14 @@
 import { expect, it } from 'vitest';
 import { Secret } from '../../../src/config/redacted-secret.ts';
 import { RollcallError } from '../../../src/errors.ts';
-import { createLogger, logLevelFrom, type Logger } from '../../../src/telemetry/logger.ts';
+import { logLevelFrom, type Logger } from '../../../src/telemetry/logger.ts';
+import { capturedLog } from './support/captured-log.ts';
 
 /** Gives what a logger writes: the text, and its first line parsed. */
 function written(log: (logger: Logger) => void) {
-  let text = '';
-  const destination = {
-    write(line: string) {
-      text += line;
-    },
-  };
-  log(createLogger({ level: 'info', destination }));
-  const [line = '{}'] = text.split('\n');
-  return { text, line: JSON.parse(line) as Record<string, unknown> };
+  const { logger, lines, parsed } = capturedLog();
+  log(logger);
+  return { text: lines.join(''), line: parsed()[0] ?? {} };
 }
 
 it.each([

@@ -3,16 +3,14 @@ import type { HubEvent } from '../../../src/core/hub-events.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
-import { heardOf } from '../../../src/core/health/tenant-status.ts';
+import { heardOf, type TenantStatus } from '../../../src/core/health/tenant-status.ts';
 import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
 import { unchangedRows } from '../../../src/core/rows/compare-with-published.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
-import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { monitorsOf } from '../../../src/telemetry/collection-monitor.ts';
 import { load, yamlWith } from '../config/config-text.ts';
 import { boardOf, caughtUp, configOf, loaded, syncEnded, onHoldIn } from './support/board-of.ts';
-import { pageOn } from '../../../src/cli/help.ts';
 
 const START_MS = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE_MS = 60_000;
@@ -26,49 +24,31 @@ function wellWorld(): World {
 }
 
 /**
- * Asks `/readyz`, `/status.json`, the metrics, and the heartbeat, which `status` in another process prints: all must
- * give these parts as reasons, none if it is ready. Returns the metrics and what `/status.json` says.
+ * Asks for what `/readyz`, `/status.json`, the metrics, and the heartbeat, which `status` in another process prints, show:
+ * all must give these parts as reasons, none if it is ready. Returns the metrics and what `/status.json` says.
  */
 async function expectHealth(
   { board, registry }: World,
   [state, ...parts]: readonly string[],
 ): Promise<string> {
-  const server = await startStatusServer({
-    host: '127.0.0.1',
-    port: 0,
-    board,
-    metrics: registry,
-    help: pageOn,
-  });
-  const url = `http://127.0.0.1:${server.port}`;
-  const readyz = await fetch(`${url}/readyz`);
-  const { reasons } = (await readyz.json()) as { reasons: { part: string }[] };
-  const json = (await (await fetch(`${url}/status.json?details=north`)).json()) as {
-    ready: boolean;
-    tenants: {
-      state: string;
-      headline: string;
-      reasons: { part: string }[];
-    }[];
-  };
-  const text = await (await fetch(`${url}/metrics`)).text();
-  await server.close();
+  const { ready, reasons } = board.readiness();
+  const json = await board.json(['north']);
+  const [tenant] = json['tenants'] as TenantStatus[];
+  const text = await registry.metrics();
   const unready = [...text.matchAll(/^rollcall_ready\{tenant="north",part="(\w+)"\} 0$/gm)];
   const heartbeat = { owner: 'vm-1', ownedSinceMs: START_MS, info: board.heartbeatOf('north') };
   const { health } = heardOf(heartbeat, '1.2.3');
   const isReady = parts.every((part) => ['collection', 'rejects', 'removals', 'decision'].includes(part));
   // A decision is a reason only where nothing else shows it.
   const others = parts.filter((part) => part !== 'decision');
-  const [tenant] = json.tenants;
   expect({ ...health, isHere: true }).toEqual(tenant);
   expect({
-    code: readyz.status,
+    areReady: [ready, json['ready']],
     readyz: reasons.map(({ part }) => part).toSorted(),
-    json: json.tenants[0]?.reasons.map(({ part }) => part).toSorted(),
-    isReady: json.ready,
-    state: json.tenants[0]?.state,
+    json: tenant?.reasons.map(({ part }) => part).toSorted(),
+    state: tenant?.state,
     metrics: unready.map(([, part = '']) => part).toSorted((one, other) => one.localeCompare(other)),
-  }).toEqual({ code: isReady ? 200 : 503, readyz: parts, json: others, isReady, state, metrics: others });
+  }).toEqual({ areReady: [isReady, isReady], readyz: parts, json: others, state, metrics: others });
   return `${text}${JSON.stringify(json)}`;
 }
 

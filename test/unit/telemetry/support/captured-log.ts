@@ -1,10 +1,6 @@
 import { createLogger } from '../../../../src/telemetry/logger.ts';
 
-interface Line {
-  readonly level: string;
-  readonly msg: string;
-  readonly [field: string]: unknown;
-}
+type Line = Readonly<Record<string, unknown>>;
 
 /** A logger, and what it has written: as lines, and parsed. */
 export function capturedLog(level: 'debug' | 'info' = 'info') {
