@@ -78,7 +78,7 @@ it('an assignment gives each tenant that any worker knows to exactly one worker 
   );
 });
 
-it('an assignment moves no more tenants than an even share requires, if no tenant has two holders', () => {
+it('an assignment moves no more tenants than an even share requires, if no two workers hold the same one', () => {
   const apart = alike.map((members) => {
     const free = new Set(known(members));
     return members.map((each) => ({ ...each, holds: each.holds.filter((tenant) => free.delete(tenant)) }));
