@@ -20,7 +20,6 @@ const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
   await admin.config('SET', 'maxmemory', '0');
-  await admin.config('SET', 'maxmemory-policy', 'noeviction');
   await admin.flushall();
 });
 
@@ -31,19 +30,6 @@ function newStore(options: Partial<RedisStoreOptions> = {}): StateStore {
   closing.push(() => store.close());
   return store;
 }
-
-it('a Redis that may evict keys is refused, and a well configured Redis is accepted without a write', async () => {
-  await newStore().ready();
-  expect(await admin.keys('*')).toEqual([]);
-  for (const policy of ['allkeys-lru', 'volatile-ttl']) {
-    await admin.config('SET', 'maxmemory-policy', policy);
-    await expect(newStore().ready()).rejects.toMatchObject({
-      ...refused,
-      message: expect.stringContaining(policy),
-      remedy: expect.stringContaining('noeviction'),
-    });
-  }
-});
 
 describe.each(['users', 'absence-versions'] as const)('an index of %s', (collection) => {
   const index = () => newStore().tenant('north').collection(collection);

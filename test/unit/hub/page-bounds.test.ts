@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { requireBoundedRows, requireBoundedText } from '../../../src/hub/page-bounds.ts';
+import { requireBoundedText } from '../../../src/hub/page-bounds.ts';
 import { answer, exchange, type Script } from './support/scripted-hub.ts';
 
 const repeated = (piece: string, times: number): string => Array<string>(times).fill(piece).join(',');
@@ -17,11 +17,6 @@ it.each([
   const check = () => requireBoundedText(text, 'x');
   if (isRefused) expect(check).toThrow(expect.objectContaining(TOO_LONG) as Error);
   else expect(check).not.toThrow();
-});
-
-it('a page is bounded to 100,000 rows, whatever limit was requested', () => {
-  expect(() => requireBoundedRows(100_000, { limit: 100, where: 'x' })).not.toThrow();
-  expect(() => requireBoundedRows(100_001, { limit: 100_000, where: 'x' })).toThrow(/100001 rows/);
 });
 
 it.each([

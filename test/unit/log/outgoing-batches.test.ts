@@ -19,17 +19,6 @@ it('a key has the partition that kafkajs would give it, whatever its characters'
   );
 });
 
-it.each([
-  // From the tests of Kafka's own clients (UtilsTest.testMurmur2): keys and their hashes without the sign.
-  ['21', -973_932_308],
-  ['foobar', -790_332_482],
-  ['a-little-bit-long-string', -985_981_536],
-  ['a-little-bit-longer-string', -1_486_304_829],
-  ['abc', 479_470_107],
-])('the key %s has the partition that a Java producer would give it', (key, hash) => {
-  expect(createKeyPartitioner()(key, 2 ** 31)).toBe(hash & 0x7fffffff);
-});
-
 interface Sized {
   readonly topic: string;
   readonly partition: number;

@@ -195,13 +195,6 @@ it.each([3, 5, 7])('a produce request of version %s is byte for byte that of kaf
   );
 });
 
-it('a framed body has the Confluent wire format, and does not change with the buffer of the body', () => {
-  const body = Buffer.from('body');
-  const framed = frame(0x01020304, body);
-  body.fill(0);
-  expect(framed.toString('hex')).toBe(`0001020304${Buffer.from('body').toString('hex')}`);
-});
-
 const AT_OFFSET = 0;
 const AT_ATTRIBUTES = 21;
 const AT_LAST_DELTA = 23;

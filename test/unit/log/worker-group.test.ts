@@ -207,16 +207,6 @@ it('a worker that the coordinator no longer knows stops its tenants, and joins a
   expect(claims().flat(2)).toEqual(['', '']);
 });
 
-it('a worker without the right to its group says so, and joins once the right is granted', async () => {
-  const { coordinatorOf, events } = worker();
-  coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
-  await vi.advanceTimersByTimeAsync(5_000);
-  expect(new Set(events)).toEqual(new Set(['trouble: KAFKA_REFUSED']));
-  coordinatorOf.mockResolvedValue(1);
-  await vi.advanceTimersByTimeAsync(2_000);
-  expect(events.at(-1)).toBe(JOINED);
-});
-
 it('a worker that loses the right to its group stops its tenants after its session, and says why', async () => {
   const { coordinator, coordinatorOf, events } = await joinedWorker();
   coordinator.heartbeat.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { RollcallError } from '../../../src/errors.ts';
 import { explainRedisError } from '../../../src/state/redis-errors.ts';
 
 function reply(message: string, previousErrors?: readonly Error[]): Error {
@@ -74,9 +73,4 @@ it.each([
   const error = new Error(`Too many Cluster redirections. Last error: ReplyError: ${last}`);
   const message = expect.stringContaining(word);
   expect(explainRedisError(error, 'a:1')).toMatchObject({ code: 'INDEX_UNREACHABLE', message });
-});
-
-it('an explained error of Redis stays as it is', () => {
-  const error = new RollcallError('INDEX_DIVERGED', 'elsewhere', { remedy: 'None.' });
-  expect(explainRedisError(error, 'a:1')).toBe(error);
 });
