@@ -1,4 +1,7 @@
-/** Stops waiting for `work` when the signal aborts. The work itself goes on. Rejects with the signal's reason then. */
+/**
+ * Waits for `work`, but only until the signal aborts: then it rejects with the signal's reason. The work itself goes
+ * on.
+ */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const leave = (): void => reject(signal.reason as Error);

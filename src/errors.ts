@@ -130,7 +130,10 @@ function placeOf({ stack = '', message }: Error): string {
   return file === undefined ? '' : ` in ${name}, ${file}`;
 }
 
-/** The code of a failure of the system, TLS or undici, also of a wrapped or an aggregate one; null without one. */
+/**
+ * The code that the system, TLS or undici gave a failure, even if the failure is wrapped or is one of several; null
+ * if there is none.
+ */
 export function systemCode(error: unknown, depth = 0): string | null {
   if (!(error instanceof Error) || depth > 4) return null;
   const { code, cause } = error as NodeJS.ErrnoException;

@@ -164,7 +164,7 @@ interface Side {
   readonly area: 'rows' | 'rejects' | 'absences';
   readonly contents: Contents;
   readonly index: CollectionIndex;
-  /** Fills the contents. */
+  /** Reads the topic into `contents`. */
   readonly reader: TopicReader;
 }
 

@@ -61,8 +61,8 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
 export function personHere(reason = ''): Person {
   const text = reason.trim();
   if (text.length > LONGEST_REASON)
-    throw new RollcallError('USAGE_INVALID', `The reason has ${text.length} characters`, {
-      remedy: `Shorten it to ${LONGEST_REASON} characters.`,
+    throw new RollcallError('USAGE_INVALID', `The reason is too long: it has ${text.length} characters`, {
+      remedy: `Shorten it to at most ${LONGEST_REASON} characters.`,
     });
   return { by: userName(), from: hostname(), reason: text === '' ? null : text };
 }

@@ -72,7 +72,7 @@ async function* findingsOfText(configPath: string, { needs, value }: WrittenConf
 const IN_CLEAR_REMEDY =
   'Write ${NAME} for an environment variable, or ${file:/path} for a file. Change the secret if others could read this file.';
 
-/** Warns of what others could read: on the network, or in the file. */
+/** Warns of credentials and rows that others could read, because they are unencrypted on the network or in the file. */
 function inClear(configPath: string, config: object): readonly Finding[] {
   const paths = secretsInClear(readFileSync(configPath, 'utf8'));
   return [

@@ -21,14 +21,19 @@ export function chooseTenants(config: Config, id: string | undefined): readonly 
 export function chooseTenant(config: Config, id: string | undefined): TenantConfig {
   const [tenant, ...others] = chooseTenants(config, id);
   if (tenant !== undefined && others.length === 0) return tenant;
-  throw new RollcallError('USAGE_INVALID', 'There are several tenants', {
-    remedy: 'Name one with --tenant.',
-  });
+  throw new RollcallError(
+    'USAGE_INVALID',
+    'The configuration has several tenants, and this command works on one',
+    {
+      remedy: 'Name the tenant with --tenant.',
+    },
+  );
 }
 
 /**
- * The tenants and collections that a verb is for; without names all tenants, and no collection, which means all. Throws
- * `USAGE_INVALID` for an unknown name, and for a collection that none of these tenants mirrors.
+ * The tenants and collections that a verb is for. Without `--tenant`, these are all tenants. Without `--collection`,
+ * the list of collections is empty, which means all. Throws `USAGE_INVALID` for an unknown name, and for a collection
+ * that none of these tenants mirrors.
  */
 export function choose(
   config: Config,

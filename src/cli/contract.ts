@@ -29,7 +29,7 @@ async function contract({ output, loadConfig, flags }: Verb<Scope>): Promise<voi
     .flatMap((tenant) => topicsOf(config, tenant))
     .flatMap((topic) => {
       const schema = schemas.get(topic.suffix);
-      // One topic is internal, and its values are not Avro.
+      // `absence-state` has no schema: it is internal, and its values are not Avro.
       return schema === undefined ? [] : [{ ...topic, settings: topicSettings(topic.suffix), schema }];
     });
   const document = asyncApiDocument(packageVersion(), topics);

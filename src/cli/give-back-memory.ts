@@ -1,8 +1,8 @@
-/** How often the use of memory is looked at. */
+/** How often the memory use is checked. */
 const EVERY_MS = 60_000;
 /** Garbage is collected when memory has grown to this many times what it was after the last collection. */
 const GROWN = 1.1;
-/** To collect a larger heap would stop the process for longer than half a second. */
+/** Collecting a larger heap would stop the process for more than half a second. */
 const LARGEST_HEAP_BYTES = 134_217_728;
 
 /**

@@ -61,7 +61,7 @@ async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<nu
   return exitCodeFor(plans);
 }
 
-/** A collection's plan for programs. */
+/** The plan of a collection as `--json` prints it. */
 function asJson({ counts, keys, news: _news, ...rest }: CollectionPlan, keepsKeys: boolean): object {
   const some = Object.entries(keys).filter(([, each]) => each.length > 0);
   return { ...rest, ...counts, ...(keepsKeys ? { keys: Object.fromEntries(some) } : {}) };

@@ -169,7 +169,7 @@ function show(
     output.line(`  last taken over by ${printable(owner.owner)}, ${age(owner.since, nowMs)}`);
   const [reason] = tenant.state === 'needs-person' ? [] : tenant.reasons;
   if (reason !== undefined) output.item(`  ${colors.cyan('→')}`, reason.remedy);
-  // One command a line can be copied.
+  // Each command has a line of its own, so that it can be copied.
   for (const [at, { what, since, question, commands }] of tenant.decisions.entries()) {
     if (at > 0) output.line(`  ${colors.red('✗')} needs a decision: ${what}${forHow(since, nowMs)}`);
     output.line(`  ${colors.cyan('→')} ${question}:`);

@@ -31,7 +31,7 @@ interface TailFlags extends Scope {
 /** The topics for consumers. */
 const TOPICS: readonly TopicSuffix[] = [...COLLECTIONS, ...OWN_TOPICS];
 
-/** What a receipt is about. */
+/** Says in each receipt what was searched, and what was not. */
 const SCOPE =
   'searched in these topics: keys, values, and what people have written about their decisions; not searched: other topics, Redis, ' +
   'backups, the copies of consumers, pseudonyms and hashes';

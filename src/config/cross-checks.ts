@@ -44,7 +44,7 @@ function settingsFindings(tenant: Written, hasKey: boolean): Finding[] {
     const settings = mapOf(written);
     const path = ['collections', name];
     const findings: Finding[] = mappedFields(tenant, name, (field) => isProtected(name, field), NEEDED);
-    // The values of class-students consist of ids.
+    // None of these settings can have an effect on class-students, whose values consist of ids.
     for (const kind of name === 'class-students' ? ['drop', 'pseudonymise', 'ignore'] : []) {
       if (listOf(settings[kind]).length === 0) continue;
       const message =
@@ -120,7 +120,7 @@ function scheduleFindings(tenant: Written): Finding[] {
       const message = `needs the collection ${needed}, because its value is "${String(students)}": enable ${needed}, name ids, or disable the collection schedules`;
       findings.push({ path: ['schedules', 'students'], message });
     }
-    // The start of a lesson shows its day.
+    // Without the start of a lesson, Rollcall does not know the day of the lesson.
     const start = mapOf(fields)['start'] ?? 'start';
     const [field] = typeof start === 'string' ? start.split('.') : [];
     findings.push(...mappedFields(tenant, 'schedules', (each) => each === field, NEEDED));

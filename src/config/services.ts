@@ -43,7 +43,7 @@ const oauthClient = {
   ca: pem().optional().describe('CA certificates of the token service, PEM.'),
 };
 
-/** SASL mechanisms, in lower case or as Kafka's documents write them: in upper case. */
+/** SASL mechanisms, in lower case, or in upper case as Kafka's documentation writes them. */
 function mechanism<const Name extends string>(...names: readonly Name[]) {
   return z
     .enum([...names, ...names.map((name) => name.toUpperCase())])

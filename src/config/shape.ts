@@ -1,6 +1,6 @@
 import type { KeyPath } from './problem.ts';
 
-/** What is read of a JSON Schema. */
+/** The keywords of a JSON Schema that Rollcall reads. */
 export interface JsonSchema {
   type?: string | undefined;
   properties?: Record<string, JsonSchema> | undefined;

@@ -85,7 +85,7 @@ export class SeenKeys {
 /** The fingerprints of some keys, 8 bytes each; two of them are equal as rarely as {@link SeenKeys} says. */
 export class Fingerprints {
   readonly #seed: number;
-  /** High and low half in turns. */
+  /** The high and the low half of each fingerprint, alternating. */
   readonly words: Uint32Array;
 
   constructor(keys: readonly string[], seed: number) {

@@ -31,7 +31,7 @@ export async function findRows(context: FindContext, find: FindOptions): Promise
   }
 }
 
-/** Asks for one row (spec 4.2). A hub that refuses the question, or ignores the filter, has not shown it. */
+/** Asks for one row (spec 4.2). A hub that refuses the request, or ignores the filter, has not shown the row. */
 async function ask(
   { baseUrl, requests }: FindContext,
   { collection, readVersion, signal }: FindOptions,

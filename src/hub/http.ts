@@ -7,7 +7,7 @@ import { CHECK_THE_WAY, HubError, LARGE_BYTES, LargeAnswer } from './hub-error.t
 
 const gunzipAsync = promisify(gunzip);
 
-/** Of the body of an error only the codes are read. */
+/** Only the codes in the body of an error are read. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 const CONNECT_MS = 10_000;

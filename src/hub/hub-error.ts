@@ -63,7 +63,7 @@ export function isHubTrouble(error: unknown): boolean {
   return error.code === 'HUB_UNAVAILABLE' && ![401, 403, 429].includes(error.status ?? 0);
 }
 
-/** Whether the hub does not take a parameter of the request. Any other refusal may be that of a proxy, or pass. */
+/** Whether the hub refuses a parameter of the request. Any other refusal may come from a proxy, or may be transient. */
 export function refusesParameters(error: unknown): error is HubError {
   return error instanceof HubError && (error.status === 400 || error.status === 422);
 }

@@ -17,7 +17,7 @@ export interface PageContext {
   /** Names the collection in errors. */
   readonly where: string;
   readonly limit: number;
-  /** The hub's total is left out. */
+  /** Leaves out the hub's total (`hub.totals: ignored`). */
   readonly ignoresTotals?: boolean | undefined;
   /** The cursor of a page that is to be remembered, null for the first one; left out for any other page. */
   readonly cursor?: string | null | undefined;
@@ -118,7 +118,10 @@ export function listIn(body: unknown, { envelope, where }: ListPlace): readonly 
   return lists.length === 1 ? (lists[0]?.[1] ?? null) : null;
 }
 
-/** Returns a row's `sourcedId`; null when it is missing, empty or not text, as a lone surrogate is none. */
+/**
+ * Returns a row's `sourcedId`; null when it is missing, empty or not text. A text with a lone surrogate counts as no
+ * text.
+ */
 export function readableId(row: unknown): string | null {
   if (typeof row !== 'object' || row === null || !Object.hasOwn(row, 'sourcedId')) return null;
   const id: unknown = (row as Record<string, unknown>)['sourcedId'];

@@ -152,8 +152,8 @@ function explanationOf(failure: KafkaFailure): Explanation {
     remedy: refusesOurs(failure.code)
       ? 'Check kafka.ssl.cert and key: the brokers do not accept the certificate of this client, or require one.'
       : isUntrusted(failure.code)
-        ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to their authority.'
-        : 'Check kafka.brokers, that DNS knows the host names, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',
+        ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to the authority that issued the certificates.'
+        : 'Check kafka.brokers and kafka.ssl. Check that DNS knows the host names, that the brokers are up, and that their advertised listeners are reachable from here.',
   };
 }
 

@@ -19,7 +19,7 @@ export interface Stretch extends TopicPartition {
   readonly to: number;
 }
 
-/** Messages within a stretch; never none. */
+/** Messages within a stretch, at least one. */
 type ReadMessages = TopicPartition & { readonly messages: readonly FetchedRecord[] };
 
 export interface ReadOptions {
@@ -127,7 +127,7 @@ class StretchReader {
     }
   }
 
-  /** What is next of stretches that a node leads. */
+  /** Fetches what comes next in the stretches that a node leads. */
   async #fetch(node: number, led: readonly Stretch[]): Promise<readonly FetchedOf[]> {
     const topics = byTopic(led, ({ from }) => ({ fetchOffset: from, maxBytes: PARTITION_BYTES }));
     const fetch = wholeRequest('Fetch', { maxWaitTime: 0, minBytes: 1, maxBytes: ANSWER_BYTES, topics });
@@ -137,7 +137,7 @@ class StretchReader {
     );
   }
 
-  /** Hands on what was fetched of a partition. Returns whether that is anything. */
+  /** Hands on what was fetched from a partition. Returns whether the position has moved. */
   async #take(fetched: FetchedOf): Promise<boolean> {
     const { topic, partition, errorCode, highWatermark } = fetched;
     const name = nameOf(fetched);

@@ -20,7 +20,7 @@ import { fetchOffsets } from './topic-offsets.ts';
 /** Stands for an owner whose record cannot be decoded: it exists and is not this process. */
 const UNREADABLE_OWNER = 'an owner that cannot be read';
 
-/** What is used of a record in `progress`. */
+/** The parts of a record in `progress` that Rollcall uses. */
 type LoggedMessage = Pick<FetchedRecord, 'key' | 'value' | 'headers' | 'offset' | 'timestamp'>;
 
 /**

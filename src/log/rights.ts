@@ -36,7 +36,7 @@ export function rightsMissing(rights: readonly Right[]): RollcallError {
     commands.push(`kafka-acls.sh … --add ${patternOf(on, names)} ${options} --allow-principal User:<user>`);
   }
   return new RollcallError('KAFKA_REFUSED', `Kafka denies this user ${denied.join('; ')}`, {
-    remedy: `Grant it (or remove the rule that denies it): ${commands.join('; ')}`,
+    remedy: `Grant what is missing (or remove the rule that denies it): ${commands.join('; ')}`,
   });
 }
 
@@ -162,7 +162,7 @@ function partitionsOf(topics: readonly string[], options: object): readonly obje
   return topics.map((topic) => ({ topic, partitions: [{ partition: NO_PARTITION, ...options }] }));
 }
 
-/** An error code and what it is about: kafkajs calls them differently in each answer. */
+/** An error code, and what it is about, for which kafkajs has another name in each answer. */
 interface Coded {
   readonly topic?: string;
   readonly topicName?: string;

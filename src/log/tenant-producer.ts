@@ -20,7 +20,7 @@ export class TenantProducer {
   #failure: RollcallError | null = null;
   #lastTurn: Promise<unknown> = Promise.resolve();
 
-  /** `transactions`: all transactions of the process run in it. */
+  /** `transactions`: limits how many transactions of the process are open at once. */
   constructor(brokers: TransactionBrokers, transactionalId: string, transactions: Turns) {
     this.#brokers = brokers;
     this.#transactionalId = transactionalId;

@@ -27,7 +27,7 @@ const BETWEEN_ATTEMPTS_MS = 100;
 
 /**
  * What to do about topics that a broker does not know: wait for them, or leave them out. If this is not given, the
- * question fails.
+ * request fails.
  */
 type Missing = 'awaited' | 'skipped';
 

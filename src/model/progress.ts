@@ -32,7 +32,7 @@ export interface Person {
 }
 
 /**
- * A person's decision about a collection, or the begin or the end of a hold. A record of its own in `progress` keeps it for
+ * A person's decision about a collection, or the beginning or the end of a hold. A record of its own in `progress` keeps it for
  * good. It names no row.
  *
  * - `hold`: from now on, removals need a decision; `healed`: all rows that were missing then are back

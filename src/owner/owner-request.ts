@@ -31,7 +31,10 @@ export interface OwnerWork {
 export interface OwnerRequestKind<P, R> {
   readonly kind: string;
   readonly handle: (parameters: P, work: OwnerWork) => Promise<R>;
-  /** Handles parameters from a command, which can be of another version: throws `USAGE_INVALID` then. */
+  /**
+   * Handles parameters from a command. Throws `USAGE_INVALID` if they do not fit, because the command has another
+   * version.
+   */
   readonly handleGiven: (given: unknown, work: OwnerWork) => Promise<R>;
 }
 

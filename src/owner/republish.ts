@@ -82,7 +82,10 @@ export async function republishEvents(
 ): Promise<void> {
   const { tenant, signal } = work;
   const { writer, absences, wanted } = options;
-  /** Offset of the last event by absence id, which determines its partition. The values would fill the memory. */
+  /**
+   * The offset of the last event of each absence. The absence id determines the partition. The values are not kept,
+   * because they would fill the memory.
+   */
   const last = new Map<string, number>();
   const read = (onRecord: (record: LoggedRecord) => Promise<void> | void): Promise<void> =>
     tenant.log.read({

@@ -29,7 +29,7 @@ export async function readSchools(
     const row = await registry.decodeOrNull(value, [topic]);
     if (topic === 'orgs') names.set(key, textIn(row, 'name'));
     const id = topic === 'orgs' ? key : schoolOf(row);
-    // One copy of each id, not one a row.
+    // One copy of each id, instead of one for each row.
     if (!ids.has(id)) ids.set(id, id);
     ofRows?.set(key, ids.get(id) ?? null);
   });

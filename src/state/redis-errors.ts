@@ -29,7 +29,7 @@ const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>
     "has another program's data under Rollcall's keys",
     'Set redis.keyPrefix to a prefix that only Rollcall uses.',
   ],
-  // Names of Rollcall's own: Redis says them as `ERR`.
+  // Rollcall's own names for errors to which Redis gives only the code `ERR`.
   NOCLUSTER: ['is not a Redis Cluster', 'Leave redis.cluster out.'],
   MAXCLIENTS: ['accepts no more clients', 'Raise maxclients of Redis, or close other connections to it.'],
 };
@@ -83,7 +83,7 @@ export function replyCode(error: unknown): string | null {
   if (code !== 'ERR') return code;
   if (error.message.includes('max number of clients')) return 'MAXCLIENTS';
   if (error.message.includes('cluster support disabled')) return 'NOCLUSTER';
-  // The first is of Redis up to 7.0, the second of later ones and of Valkey.
+  // The first text comes from Redis up to 7.0, the second one from later versions and from Valkey.
   if (/user executing the script can't|ACL failure in script/.test(error.message)) return 'NOPERM';
   // Before Redis 6, or with HELLO refused, a wrong password has no code of its own.
   return /invalid password|AUTH/i.test(error.message) ? 'WRONGPASS' : code;
@@ -120,8 +120,8 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
   }
   return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} does not answer: ${trouble}`, {
     remedy: isUntrusted(trouble)
-      ? 'Use host names that are in the certificate of Redis, or set redis.ssl.serverName; set redis.ssl.ca to its authority.'
-      : 'Check that Redis runs and is reachable from here, that DNS knows its host name, and check redis.url (rediss:// if Redis uses TLS) and redis.ssl.',
+      ? 'Use host names that are in the certificate of Redis, or set redis.ssl.serverName; set redis.ssl.ca to the authority that issued the certificate.'
+      : 'Check redis.url (rediss:// if Redis uses TLS) and redis.ssl. Check that Redis runs and is reachable from here, and that DNS knows its host name.',
   });
 }
 
@@ -134,7 +134,7 @@ function explainSentinelError({ message }: Error, address: string): RollcallErro
   return what === undefined || remedy === undefined
     ? new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} cannot be found: no Sentinel answers`, {
         remedy:
-          'Check that the Sentinels run and that DNS knows their host names, and check redis.url (rediss:// if Redis and Sentinels use TLS) and redis.ssl.',
+          'Check redis.url (rediss:// if Redis and Sentinels use TLS) and redis.ssl. Check that the Sentinels run, and that DNS knows their host names.',
       })
     : new RollcallError('INDEX_REFUSED', `Redis at ${address} cannot be found: ${what}`, { remedy });
 }

@@ -126,7 +126,7 @@ export class Board {
     const ofTenants = tenants.flatMap(({ tenant, reasons, decisions }) => [
       ...reasons.map((each) => ({ tenant, ...each })),
       ...decisions.map(({ what: why, since, question, commands }) => {
-        // One command a line, as status shows them.
+        // Each command has a line of its own, as in the output of `status`.
         const remedy = [`${question}:`, ...commands].join('\n');
         return { tenant, part: 'decision' as const, why, remedy, since };
       }),
@@ -141,7 +141,11 @@ export class Board {
   /** What is wrong with the process itself, and not with one of its tenants. */
   ofProcess(): NotReady[] {
     const why = this.#fatal ?? 'the process is ending';
-    const stop = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' } as const;
+    const stop = {
+      part: 'stop',
+      why,
+      remedy: 'Read the last log lines of the process, and start it again.',
+    } as const;
     const services = SERVICES.flatMap((part) => this.#reported.get(part) ?? []);
     const noGroup = this.#noGroup === null ? [] : [this.#noGroup];
     // If a service is away, a process without tenants is not ready, because it could not mirror the next tenant: for

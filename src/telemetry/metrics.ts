@@ -64,7 +64,8 @@ function registerCounters(registry: Registry) {
       name: 'rollcall_sync_duration_seconds',
       help: 'Duration of syncs, complete or not: sum and count.',
       labelNames: [...SCOPE, 'mode'],
-      // For each tenant, collection and mode ten series more would come from buckets, and a full sync a day fills none.
+      // Buckets would add ten series for each tenant, collection and mode, and one full sync a day would not fill
+      // them.
       buckets: [],
       registers,
     }),

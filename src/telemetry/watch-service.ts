@@ -5,7 +5,7 @@ import type { Board } from './board.ts';
 
 /**
  * Together with the time-out of a request, an outage shows within a minute. An outage of Redis shows within 15 s,
- * because a question to Redis is cheap.
+ * because asking Redis costs little.
  */
 const ASK_EVERY_MS = { kafka: 20_000, registry: 20_000, redis: 4_000 } as const;
 
@@ -19,7 +19,7 @@ export interface WatchedService {
   readonly name: string;
   /** Rejects when the service does not answer. */
   readonly ping: () => Promise<void>;
-  /** The code of a refusal that counts as an answer, because Rollcall needs other rights than that of the question. */
+  /** The code of a refusal that counts as an answer, because Rollcall does not need the right that `ping` needs. */
   readonly refusal?: ErrorCode;
   /** What follows from the outage, as a sentence; left out: nothing is published. */
   readonly meanwhile?: string;

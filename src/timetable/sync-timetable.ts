@@ -88,7 +88,7 @@ export class SyncTimetable {
     this.#filterRefusedAtMs = this.#own.tenant.runtime.now();
   }
 
-  /** The syncs of this mode work. */
+  /** The syncs of this mode succeed again: forgets their failures and pauses. */
   clear(mode: SyncMode): void {
     this.#failures[mode] = 0;
     this.#notBeforeMs[mode] = 0;

@@ -1,10 +1,10 @@
 import { isDefinition, type AvroField, type AvroSchema } from '../../model/avro-schema.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = { 'timestamp-millis': 1, date: 86_400_000 };
-/** Beyond it there is no Date. */
+/** The latest time that a `Date` can hold. */
 const LATEST_MS = 8.64e15;
 
-/** Returns what makes a decoded value one for people: the times and days of the schema are ISO 8601 instead of numbers. */
+/** Returns a function that makes a decoded value readable: its times and days become ISO 8601 text. */
 export function isoTimes(schema: AvroSchema): (value: unknown) => unknown {
   const times = new Map<string, string>();
   // A walk over all fields, at any depth. In a schema, a field name never means a time in one place and another number elsewhere.

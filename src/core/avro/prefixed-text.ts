@@ -1,7 +1,7 @@
 /** A long takes up to ten bytes, the branch of a union one more. */
 export const SCALAR_BYTES_AT_MOST = 11;
 
-/** Longer texts are cheaper in native code. */
+/** Texts of this length or longer are written faster by native code. */
 const SHORT_UNITS = 24;
 /** Lengths below this take one byte. */
 const ONE_BYTE_LENGTHS = 64;

@@ -179,7 +179,7 @@ export interface Heard extends Partial<Pick<TenantFacts, 'owner' | 'isOwnerAlive
   readonly note?: Pick<NotReady, 'why' | 'remedy'> | null;
 }
 
-/** `own`: the version of this program; another one's health may have another form. */
+/** `own`: the version of this program. The health that another version wrote may have another form. */
 export function heardOf(living: OwnerHeartbeat | null, own: string): Heard {
   if (living === null) return { isOwnerAlive: false };
   const { version = own, health, collections = '[]', note = 'null' } = living.info;

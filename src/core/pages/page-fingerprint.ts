@@ -17,7 +17,7 @@ export interface PageFingerprint {
   readonly limit: number;
   /** Size of the body. */
   readonly bytes: number;
-  /** 32 bytes, one a character. */
+  /** The 32 bytes of the hash, each as one character. */
   readonly digest: string;
   /** Of all rows, in the page's order. */
   readonly ids: readonly string[];

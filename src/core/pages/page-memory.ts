@@ -54,7 +54,10 @@ export class PageMemory {
     return this.#version;
   }
 
-  /** A complete full sync has ended. Pages that it did not meet begin at places where no page begins any more. */
+  /**
+   * A complete full sync has ended: drops the pages that it did not meet, because no page begins at their places any
+   * more.
+   */
   endFull(begunAt: number): void {
     let oldest = Infinity;
     for (const [cursor, { confirmedAt }] of this.#pages) {
@@ -97,7 +100,7 @@ export class PageMemory {
     if (entry?.page === page) entry.confirmedAt = this.#version;
   }
 
-  /** Every row of the page equals the index. Only for collections whose rows have their id as key. */
+  /** Remembers a page of which every row equals the index. Only for collections whose rows have their id as key. */
   remember({ ids, ...fingerprint }: PageFingerprint): void {
     const lastId = ids.at(-1);
     if (lastId === undefined) return;

@@ -92,7 +92,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     }
     for (const [name, valueOf] of own) {
       value[name] = valueOf(value);
-      // Such a value repeats a part of the row.
+      // The added value may repeat any part of the row, so the bound doubles.
       notes.bytesAtMost *= 2;
     }
     if (notes.bytesAtMost > maxRecordBytes && encodeShared(value).length > maxRecordBytes) {

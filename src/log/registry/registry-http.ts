@@ -131,6 +131,6 @@ function remedyOf(why: string, url: string): string {
   if (refusesOurs(why) || (why === 'UND_ERR_SOCKET' && url.startsWith('https:')))
     return 'Check registry.ssl.cert and key: the registry may want another certificate of this client. Check that it is up, too.';
   return isUntrusted(why)
-    ? 'Use a host name that is in the certificate of the registry; trust its authority with registry.ssl.ca, or with NODE_EXTRA_CA_CERTS=<file>.'
+    ? 'Use a host name that is in the certificate of the registry; set registry.ssl.ca, or NODE_EXTRA_CA_CERTS=<file>, to the authority that issued the certificate.'
     : 'Check registry.url, and that the registry is up and reachable from here.';
 }

@@ -113,7 +113,7 @@ export class FetchedRecord {
   }
 }
 
-/** What a fetch answers of a partition, as kafkajs decodes it. */
+/** The part of a fetch answer that is about one partition, as kafkajs decodes it. */
 export interface FetchedPartition {
   readonly partition: number;
   readonly errorCode: number;

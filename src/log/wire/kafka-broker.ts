@@ -11,7 +11,7 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
 
 const PRODUCER_FENCED = 90;
 
-/** What is used of a broker of kafkajs. */
+/** The parts of kafkajs' broker that Rollcall uses. */
 export interface KafkaBroker {
   /** The two connections of a broker. Rollcall uses only the first. */
   readonly connectionPool: { readonly pool: readonly [KafkaSocket, ...unknown[]] };
@@ -75,7 +75,7 @@ export function typeOf(errorCode: number): string | null {
 /** Makes a broker at an address (`host:port`) that is not connected yet. */
 export type BrokerAt = (address: string) => Promise<KafkaBroker>;
 
-/** What is used of kafkajs' cluster. */
+/** The parts of kafkajs' cluster that Rollcall uses. */
 interface KafkaCluster {
   readonly rootLogger: unknown;
   readonly connectionPoolBuilder: { build(at: { host: string; port: number }): Promise<object> };

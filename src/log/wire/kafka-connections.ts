@@ -26,7 +26,7 @@ interface NodeAddress {
   readonly port: number;
 }
 
-/** For how long a question to any broker is repeated while no broker answers. */
+/** For how long a request to any broker is repeated while no broker answers. */
 const ANSWERED_WITHIN_MS = 9_000;
 /**
  * How many transactions of a process may be open at once. A broker works on one request of a connection at a time, so more of

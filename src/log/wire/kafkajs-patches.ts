@@ -74,7 +74,7 @@ function decodeInPlace(decodeByKafkaJs: DecodeBatch): DecodeBatch {
   };
 }
 
-/** What is used of kafkajs' encoder. */
+/** The parts of kafkajs' encoder that Rollcall uses. */
 export declare class Encoder {
   constructor(bytes?: number);
   readonly buffer: Buffer;
