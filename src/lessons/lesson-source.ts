@@ -33,8 +33,7 @@ export function lessonSource(options: LessonSourceOptions): Source {
           const [student, day] = splitCompositeKey(key) ?? ['', ''];
           return !scopes.has(student) || (day !== ALL && !isInWindow(day, window));
         },
-        scans: (some) =>
-          [...some].map((scope) => ({ scope, open: (scan) => readStudent(options, scope, window, scan) })),
+        open: (student, scan) => readStudent(options, student, window, scan),
       };
     },
   };

@@ -21,18 +21,12 @@ export type SourceEnd = ScanEnd & Partial<Pick<ScanEvidence, 'isUnread' | 'isCom
 /** How the hub is read, but not what is read. Only collections whose key is the `sourcedId` alone use `pages`. */
 export type OpenOptions = Omit<ReadOptions, 'collection' | 'parentId'>;
 
-/** One scan of a collection. */
-export interface SourceScan {
-  readonly scope: string;
-  open(options: OpenOptions): AsyncGenerator<SourcePage, SourceEnd>;
-}
-
 /** What a sync reads. It is decided when the sync begins. */
 export interface Reading {
   /** What each scan speaks for: the ids of the parents, or for a plain collection only the empty text. */
   readonly scopes: ReadonlySet<string>;
-  /** The scans of some of the scopes, in the order in which they are read. */
-  readonly scans: (scopes: ReadonlySet<string>) => readonly SourceScan[];
+  /** Opens the scan of a scope. */
+  readonly open: (scope: string, options: OpenOptions) => AsyncGenerator<SourcePage, SourceEnd>;
   /**
    * Whether a published key is outside what is mirrored, by the configuration or by the day. A full sync removes such
    * keys when it begins.

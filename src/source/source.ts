@@ -36,16 +36,6 @@ export interface Source {
   rejectKeyOf(scope: string): string;
 }
 
-type Open = (scope: string, options: OpenOptions) => AsyncGenerator<SourcePage, SourceEnd>;
-
-/** One scan for each scope. */
-function readingOf(scopes: ReadonlySet<string>, open: Open): Reading {
-  return {
-    scopes,
-    scans: (some) => [...some].map((scope) => ({ scope, open: (options) => open(scope, options) })),
-  };
-}
-
 interface RowsSource {
   readonly hub: Hub;
   readonly collection: Collection;
@@ -55,10 +45,12 @@ interface RowsSource {
 
 /** A collection whose rows are records: key = `sourcedId`. */
 export function plainSource(hub: Hub, collection: Collection, reader: RowReader): Source {
-  const open: Open = (_, options) => readRows({ hub, collection, reader }, options);
   return {
     hasPlainKeys: true,
-    begin: () => Promise.resolve(readingOf(new Set(['']), open)),
+    begin: async () => ({
+      scopes: new Set(['']),
+      open: (_, scan) => readRows({ hub, collection, reader }, scan),
+    }),
     scopeOf: () => '',
     rejectKeyOf: keyOfAll,
     async fetchRows(ids, options) {
@@ -83,13 +75,13 @@ export function nestedSource(
   return {
     scopeOf: (key) => splitCompositeKey(key)?.[0] ?? '',
     rejectKeyOf: keyOfAll,
-    async begin() {
-      return readingOf(new Set(parentIds), (parentId, scan) =>
+    begin: async () => ({
+      scopes: new Set(parentIds),
+      open: (parentId, scan) =>
         unlessNotFound(readRows({ ...ofAll, parentId }, { ...scan, pages: undefined }), (isFound) =>
           unmet?.noteParent(parentId, isFound),
         ),
-      );
-    },
+    }),
   };
 }
 
@@ -104,12 +96,10 @@ export function classStudentsSource(options: {
 }): Source {
   const { hub, collection, classes } = options;
   return {
-    async begin() {
-      const classIds = new Set(await options.classIds());
-      return readingOf(classIds, (classId, scan) =>
-        unlessNotFound(composeClass({ hub, collection, classId }, scan)),
-      );
-    },
+    begin: async () => ({
+      scopes: new Set(await options.classIds()),
+      open: (classId, scan) => unlessNotFound(composeClass({ hub, collection, classId }, scan)),
+    }),
     scopeOf: (key) => key,
     rejectKeyOf: (classId) => classId,
     parents: classes,

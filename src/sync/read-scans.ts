@@ -1,5 +1,5 @@
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
-import type { OpenOptions, SourceEnd, SourcePage, SourceScan } from '../source/source-scan.ts';
+import type { OpenOptions, Reading, SourceEnd, SourcePage } from '../source/source-scan.ts';
 import type { RunningSync } from './sync.ts';
 
 /** The pages of all scans. `scans` gets the evidence of each scan when the scan has ended. */
@@ -10,7 +10,7 @@ export async function* pagesOf(
   const { own, sync, answers } = run;
   const { unread } = own.findings;
   const sinceMs = sync.isFull ? undefined : (own.writer.progress?.watermarkMs ?? undefined);
-  const open = (scope: string) => ({
+  const optionsOf = (scope: string) => ({
     // A scope that could not be read may have changes from before the watermark.
     modifiedAfterMs: unread.has(scope) ? undefined : sinceMs,
     pages: sync.isFull ? own.pages : undefined,
@@ -18,7 +18,7 @@ export async function* pagesOf(
     signal: run.options.signal,
   });
   const ahead = options.isSingle ? 0 : own.tenant.scopesAhead;
-  for await (const { scope, pages } of scansInTurn(run, { ahead, open })) {
+  for await (const { scope, pages } of scansInTurn(run, { ahead, optionsOf })) {
     const seenBefore = sync.seen?.size ?? 0;
     const withoutIdBefore = sync.stats.rowsWithoutId;
     const end = yield* answers.read(scope, pages);
@@ -38,9 +38,9 @@ export async function* pagesOf(
  */
 async function* scansInTurn(
   { own, sync, reading, answers, wanted }: RunningSync,
-  options: Parameters<typeof scansAhead>[1],
+  options: Parameters<typeof scansAhead>[2],
 ): ReturnType<typeof scansAhead> {
-  const scansOf = (scopes: ReadonlySet<string>) => scansAhead(reading.scans(scopes), options);
+  const scansOf = (scopes: ReadonlySet<string>) => scansAhead(reading, scopes, options);
   if (sync.isFull || own.source.changedScopes === undefined || wanted.size === 0)
     return yield* scansOf(wanted);
   const unread = new Set(own.findings.unread.keys());
@@ -57,15 +57,16 @@ async function* scansInTurn(
  * each first page.
  */
 export async function* scansAhead(
-  scans: readonly SourceScan[],
-  options: { readonly ahead: number; readonly open: (scope: string) => OpenOptions },
+  reading: Pick<Reading, 'open'>,
+  scopes: ReadonlySet<string>,
+  options: { readonly ahead: number; readonly optionsOf: (scope: string) => OpenOptions },
 ): AsyncGenerator<{ readonly scope: string; readonly pages: AsyncGenerator<SourcePage, SourceEnd> }, void> {
-  const left = scans.values();
+  const left = scopes.values();
   const opened: OpenedScan[] = [];
   try {
     for (;;) {
-      for (const scan of left.take(options.ahead + 1 - opened.length))
-        opened.push(openNow(scan, options.open(scan.scope)));
+      for (const scope of left.take(options.ahead + 1 - opened.length))
+        opened.push(openNow(reading, scope, options.optionsOf(scope)));
       const next = opened.shift();
       if (next === undefined) return;
       next.begin();
@@ -80,12 +81,12 @@ export async function* scansAhead(
 type OpenedScan = ReturnType<typeof openNow>;
 
 /** Asks for the first page, which may fail before anyone awaits it. `begin`: the turn of the scan has come. */
-function openNow(scan: SourceScan, options: OpenOptions) {
+function openNow({ open }: Pick<Reading, 'open'>, scope: string, options: OpenOptions) {
   const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
-  const pages = scan.open({ ...options, turn });
+  const pages = open(scope, { ...options, turn });
   const first = pages.next();
   first.catch(() => undefined);
-  return { scope: scan.scope, begin, pages, first };
+  return { scope, begin, pages, first };
 }
 
 /** The pages of an opened scan, with the first one. */

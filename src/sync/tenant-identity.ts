@@ -103,10 +103,10 @@ async function beginsWithKnown(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { readVersion, known } = writer;
-  const { scopes, scans } = await source.begin();
+  const { scopes, open } = await source.begin();
   let unanswered: RollcallError | null = null;
-  for (const scan of scans(scopes)) {
-    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
+  for (const scope of scopes) {
+    const pages = open(scope, { modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
     try {
       const first = await pages.next();
       if (first.done === true) continue;

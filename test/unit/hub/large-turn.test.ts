@@ -38,15 +38,12 @@ const reader: Pick<RowReader, 'read'> = {
   read: () => ({ kind: 'row', sourcedId: 'a', value: {}, hash: Buffer.alloc(16), modifiedAtMs: null }),
 };
 
-async function scansOf({ hub }: TestHub) {
-  const { scopes, scans } = await plainSource(hub, USERS, reader as RowReader).begin();
-  return scans(scopes);
-}
+const readingOf = ({ hub }: TestHub) => plainSource(hub, USERS, reader as RowReader).begin();
 
 /** The scan of a sync, whose reader is done with a page when it asks for the next one. */
 async function* scanOf(test: TestHub, signal = never): AsyncGenerator<SourcePage, void> {
-  for (const scan of await scansOf(test))
-    yield* scan.open({ modifiedAfterMs: undefined, readVersion: () => 0, signal });
+  const { open } = await readingOf(test);
+  yield* open('', { modifiedAfterMs: undefined, readVersion: () => 0, signal });
 }
 
 async function readOn(pages: AsyncGenerator<SourcePage, void>): Promise<void> {
@@ -135,10 +132,10 @@ it('a second large page for a reader that still has a large page is refused with
 
 it('a large page of a scan that is opened ahead is asked for when its turn comes', async () => {
   await using test = await testHub(largePages('a'));
-  const scans = await Promise.all([1, 2, 3].map(() => scansOf(test)));
-  const open = { modifiedAfterMs: undefined, readVersion: () => 0, signal: never };
+  const options = { modifiedAfterMs: undefined, readVersion: () => 0, signal: never };
+  const scans = { ahead: 2, optionsOf: () => options };
   let rows = 0;
-  for await (const { pages } of scansAhead(scans.flat(), { ahead: 2, open: () => open }))
+  for await (const { pages } of scansAhead(await readingOf(test), new Set('abc'), scans))
     for await (const page of pages) rows += page.rows.length;
   expect(rows).toBe(3);
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { runSync } from '../../../src/sync/run-sync.ts';
-import type { SourceScan } from '../../../src/source/source-scan.ts';
+import type { Reading } from '../../../src/source/source-scan.ts';
 import { MadeHub } from './support/made-hub.ts';
 
 const MINUTE = 60_000;
@@ -25,16 +25,15 @@ async function synced() {
 it('the watermark of a sync of several scans follows from the earliest page of them all', async () => {
   const hub = new MadeHub(100);
   const { nowMs } = hub;
-  const at = (scope: string, hubTimeMs: number): SourceScan => ({
-    scope,
-    open: async function* () {
+  const reading: Reading = {
+    scopes: new Set(['a', 'b']),
+    open: async function* (scope) {
+      const hubTimeMs = scope === 'a' ? nowMs + MINUTE : nowMs;
       yield { rows: [], hubTimeMs, total: 0, readVersion: 0 };
-      return { reason: 'no-rows', paging: 'keyset', rows: 0, totalAtStart: 0, totalAtEnd: 0 } as const;
+      return { reason: 'no-rows', paging: 'keyset', rows: 0, totalAtStart: 0, totalAtEnd: 0 };
     },
-  });
+  };
   const session = await hub.session({ overlapMs: 5 * MINUTE });
-  const scans = [at('a', nowMs + MINUTE), at('b', nowMs)];
-  const reading = { scopes: new Set(['a', 'b']), scans: () => scans };
   const source = { ...session.source, begin: () => Promise.resolve(reading) };
   const parts = { ...session, tenant: { ...session.tenant, scopesAhead: 1 }, source };
   expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ kind: 'complete' });
@@ -43,7 +42,8 @@ it('the watermark of a sync of several scans follows from the earliest page of t
 
 it('a sync of some scopes sets no watermark before a sync of all scopes has set one', async () => {
   const session = await new MadeHub(100).session();
-  const reading = { scopes: new Set(['a', 'b']), scans: () => [] };
+  const { open } = await session.source.begin();
+  const reading = { scopes: new Set(['a', 'b']), open };
   const source = { ...session.source, begin: () => Promise.resolve(reading), scopeOf: (key: string) => key };
   const given = { by: 'kari', from: 'office', reason: null, digest: '0', atMs: 0 };
   const approved = { keys: new Set(['a']), given };

@@ -123,8 +123,8 @@ it('the reject of an afterschool goes even if no other afterschool is left in th
   bench.refused.set('x03', 403);
   await bench.sync('FULL');
   bench.refused.clear();
-  const { scans } = await bench.own.source.begin();
-  const begin = () => Promise.resolve({ scopes: new Set(['x03']), scans });
+  const { open } = await bench.own.source.begin();
+  const begin = () => Promise.resolve({ scopes: new Set(['x03']), open });
   await runSync({ ...bench.own, source: { ...bench.own.source, begin } }, 'INCREMENTAL', { signal });
   expect(bench.view('rejects')).toEqual({});
 });
