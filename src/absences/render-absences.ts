@@ -4,7 +4,14 @@ import { absentEntryOf, encodeAbsent } from '../core/absences/current-absence.ts
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
 import { encodeAbsence, operationOf } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/rows/content-hash.ts';
-import { changeHeaders, ownHeaders, REMOVED, TopicHeaders, type ChangeKind } from '../core/cloud-events.ts';
+import {
+  changeHeaders,
+  ownHeaders,
+  REMOVED,
+  sharedHeadersOf,
+  type ChangeKind,
+  type SharedHeaders,
+} from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { DerivedCollection } from '../model/collections.ts';
 import type { IndexChange } from '../state/index-store.ts';
@@ -63,16 +70,16 @@ class Rendering implements Rendered {
   readonly students = new Set<string>();
   readonly #tenant: AbsenceTenant;
   readonly #input: RenderInput;
-  readonly #ofEvents: TopicHeaders;
-  readonly #ofAbsences: TopicHeaders;
+  readonly #ofEvents: SharedHeaders;
+  readonly #ofAbsences: SharedHeaders;
 
   constructor(tenant: AbsenceTenant, input: RenderInput) {
     const { tenantId, absences } = tenant;
     const { mapping } = absences.reader;
     this.#tenant = tenant;
     this.#input = input;
-    this.#ofEvents = new TopicHeaders({ tenantId, topic: 'absence-changes', mapping });
-    this.#ofAbsences = new TopicHeaders({ tenantId, topic: 'absences', mapping });
+    this.#ofEvents = sharedHeadersOf({ tenantId, topic: 'absence-changes', mapping });
+    this.#ofAbsences = sharedHeadersOf({ tenantId, topic: 'absences', mapping });
   }
 
   addStep(step: AbsenceStep): void {
@@ -96,7 +103,7 @@ class Rendering implements Rendered {
       key: step.absenceId,
       body,
       headers: ownHeaders({ id: this.#nextId(), modifiedAtMs, hash }),
-      sharedHeaders: this.#ofEvents.of(operation, hash),
+      sharedHeaders: this.#ofEvents(operation, hash),
     });
   }
 
@@ -112,7 +119,7 @@ class Rendering implements Rendered {
       key: absenceId,
       body: encodeAbsence(absenceId, record.body),
       headers: ownHeaders({ id: this.#nextId(), modifiedAtMs, hash }),
-      sharedHeaders: this.#ofAbsences.of(kind, hash),
+      sharedHeaders: this.#ofAbsences(kind, hash),
     });
     const absent = absentEntryOf(record.value);
     const isKept = absent !== null && absent.toMs >= (absences.absentSinceMs() ?? Infinity);

@@ -83,7 +83,7 @@ type ReportedKind = ChangeKind | AbsenceOperation;
 export function changeHeaders(
   change: HeaderFacts & { topic: TopicSuffix; kind: ReportedKind },
 ): Record<string, string> {
-  return { ...new TopicHeaders(change).of(change.kind, change.hash), ...ownHeaders(change) };
+  return { ...sharedHeadersOf(change)(change.kind, change.hash), ...ownHeaders(change) };
 }
 
 /** The headers that differ from record to record. */
@@ -98,32 +98,29 @@ export function ownHeaders({
   return headers;
 }
 
-/** The headers that all records of a topic share if they report the same. They are one object, so that their bytes are made only once. */
-export class TopicHeaders {
-  readonly #facts: Pick<HeaderFacts, 'tenantId' | 'mapping'> & { readonly topic: TopicSuffix };
-  /** The headers by the kind that they report; those of a removal under `removal`. */
-  readonly #made = new Map<string, Readonly<Record<string, string>>>();
+/** The headers that all records of a topic share if they report the same. `hash`: of the record's content; null for a removal. */
+export type SharedHeaders = (kind: ReportedKind, hash: Buffer | null) => Readonly<Record<string, string>>;
 
-  constructor(facts: Pick<HeaderFacts, 'tenantId' | 'mapping'> & { readonly topic: TopicSuffix }) {
-    this.#facts = facts;
-  }
-
-  /** `hash`: of the record's content; null for a removal. */
-  of(kind: ReportedKind, hash: Buffer | null): Readonly<Record<string, string>> {
+/** Makes the shared headers of each kind only once: they are one object, so that their bytes are made only once, too. */
+export function sharedHeadersOf({
+  tenantId,
+  topic,
+  mapping,
+}: Pick<HeaderFacts, 'tenantId' | 'mapping'> & { readonly topic: TopicSuffix }): SharedHeaders {
+  /** By the kind that they report; those of a removal under `removal`. */
+  const made = new Map<string, Readonly<Record<string, string>>>();
+  return (kind, hash) => {
     const name = hash === null ? 'removal' : kind;
-    let headers = this.#made.get(name);
-    if (headers === undefined) this.#made.set(name, (headers = this.#make(kind, hash !== null)));
-    return headers;
-  }
-
-  #make(kind: ReportedKind, hasValue: boolean): Record<string, string> {
-    const { tenantId, topic, mapping } = this.#facts;
-    return {
+    const known = made.get(name);
+    if (known !== undefined) return known;
+    const headers = {
       ...FIXED_HEADERS,
       ce_source: `/rollcall/${tenantId}/${topic}`,
       ce_type: `rollcall.${topic === 'absence-changes' ? 'absence' : topic}.${kind}`,
       // The mapping describes a value, and a removal has no value.
-      ...(hasValue && mapping != null ? { [MAPPING_HEADER]: mapping } : {}),
+      ...(hash !== null && mapping != null ? { [MAPPING_HEADER]: mapping } : {}),
     };
-  }
+    made.set(name, headers);
+    return headers;
+  };
 }

@@ -1,4 +1,4 @@
-import { ownHeaders, type HeaderFacts, type TopicHeaders } from '../core/cloud-events.ts';
+import { ownHeaders, type HeaderFacts, type SharedHeaders } from '../core/cloud-events.ts';
 import type { ReadableRow } from '../core/rows/decoded-row.ts';
 import type { Change } from '../core/rows/compare-with-published.ts';
 import type { DerivedTally } from '../core/sync-stats.ts';
@@ -35,7 +35,7 @@ export interface RenderedChange extends Pick<HeaderFacts, 'modifiedAtMs' | 'hash
 }
 
 /** The headers of the rows and rejects of a collection. */
-export type StagedHeaders = Readonly<Record<Change['area'], TopicHeaders>>;
+export type StagedHeaders = Readonly<Record<Change['area'], SharedHeaders>>;
 
 /** The records to commit together, and the resulting changes of the index. */
 export class StagedBatch {
@@ -150,7 +150,7 @@ export class StagedBatch {
       key: place.key,
       body,
       headers: ownHeaders({ id, modifiedAtMs, hash }),
-      sharedHeaders: this.#headers[area].of(kind, hash),
+      sharedHeaders: this.#headers[area](kind, hash),
     });
     this.#ownRecords += 1;
     this.bytes += body?.length ?? 0;

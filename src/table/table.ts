@@ -1,4 +1,4 @@
-import { REMOVED, TopicHeaders } from '../core/cloud-events.ts';
+import { REMOVED, sharedHeadersOf } from '../core/cloud-events.ts';
 import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
 import {
   findRowChanges,
@@ -122,8 +122,8 @@ export class Table {
     const { tenantId } = tenant;
     const { mapping } = own.reader;
     this.#headers = {
-      rows: new TopicHeaders({ tenantId, topic: own.name, mapping }),
-      rejects: new TopicHeaders({ tenantId, topic: 'rejects', mapping }),
+      rows: sharedHeadersOf({ tenantId, topic: own.name, mapping }),
+      rejects: sharedHeadersOf({ tenantId, topic: 'rejects', mapping }),
     };
     this.staged = this.#newBatch();
   }

@@ -8,8 +8,9 @@ import type { CollectionStatus } from './collection-status.ts';
 export function firstLoad(collections: readonly CollectionStatus[]): string {
   const offered = collections.filter(({ isNotOffered }) => !isNotOffered);
   const isLoaded = ({ lastCompleteFull }: CollectionStatus): boolean => lastCompleteFull !== null;
-  const [loaded = [], loading = []] = [true, false].map((is) =>
-    offered.filter((each) => each.derivedFrom === null && isLoaded(each) === is),
+  const synced = offered.filter(({ derivedFrom }) => derivedFrom === null);
+  const { loaded = [], loading = [] } = Object.groupBy(synced, (each) =>
+    isLoaded(each) ? 'loaded' : 'loading',
   );
   const rowsLoaded = sum(loaded.map(({ rowsNow }) => rowsNow ?? 0));
   const read = rowsLoaded + sum(loading.map(({ running }) => running?.seen ?? 0));

@@ -100,10 +100,9 @@ function shownAs(
   scope: string,
   about: Pick<Notice, 'tenant' | 'code' | 'rows' | 'collections' | 'commands'>,
 ): Shown {
-  const { tenant, code, rows, collections, commands } = about;
-  const said = { tenant, collections, code, what, rows, since, remedy, commands };
+  const id = `${scope}/${about.code}`;
   return {
-    notice: { id: `${scope}/${code}`, status: 'begun', ...said },
+    notice: { id, status: 'begun', what, since, remedy, ...about },
     patienceMs: PATIENCE_MS[part] ?? 0,
   };
 }

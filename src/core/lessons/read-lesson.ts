@@ -1,6 +1,6 @@
 import { isBlank, MISFIT, readBoolean } from '../rows/field-readers.ts';
 import { isJsonObject, isRawJson } from '../rows/raw-json.ts';
-import { parseDate, parseTimestamp } from '../rows/timestamps.ts';
+import { msOf, parseDate } from '../rows/timestamps.ts';
 import { unreadableLessons } from './lesson-page.ts';
 import { zoneClock, type ZoneClock } from '../zone-clock.ts';
 
@@ -105,11 +105,6 @@ function readTime(raw: unknown, zone: ZoneClock): { ms: number | null; date: str
   if (wall === null) return Number.isNaN(parseDate(raw)) ? null : { ms: null, date: raw };
   const ms = zone.instantOf(wall);
   return { ms, date: zone.dateAt(ms) };
-}
-
-function msOf(text: string): number | null {
-  const parsed = parseTimestamp(text);
-  return typeof parsed === 'object' ? (parsed?.ms ?? null) : parsed;
 }
 
 /** One element or a list of elements. Null if one of them does not fit: a shorter list would be false. */

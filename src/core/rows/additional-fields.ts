@@ -22,7 +22,7 @@ export function additionalContent(
 ): string | null {
   return objectText(
     fields.filter(({ name }) => !without.has(name)),
-    ({ name, raw, known }) => canonicalText(raw, { name, sets: known ? SET_FIELDS : null }),
+    ({ name, raw, known }) => canonicalText(raw, { sets: known ? SET_FIELDS : null }, name),
   );
 }
 

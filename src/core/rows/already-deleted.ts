@@ -1,4 +1,5 @@
 import type { ReadableRow } from './decoded-row.ts';
+import { isJsonObject } from './raw-json.ts';
 
 /**
  * Whether a row that is not published yet is deleted already: it is marked `tobedeleted`, or it has a `deletedTime` and
@@ -19,8 +20,6 @@ export function isAlreadyDeleted(
 
 /** The id of the version that a version of an absence replaces; null for none, and for a row of another collection. */
 export function replacedBy({ replaces }: { replaces?: unknown }): string | null {
-  const { sourcedId } = (typeof replaces === 'object' && replaces !== null ? replaces : {}) as {
-    sourcedId?: unknown;
-  };
+  const { sourcedId } = isJsonObject(replaces) ? replaces : {};
   return typeof sourcedId === 'string' ? sourcedId : null;
 }

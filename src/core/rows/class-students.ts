@@ -1,5 +1,6 @@
 import { shortDigest } from './content-hash.ts';
 import type { DecodedRow } from './decoded-row.ts';
+import { isJsonObject } from './raw-json.ts';
 import { rejectWithoutRow } from './unreadable-row.ts';
 
 /** Value of a record in `class-students` (contract): the students' ids, sorted. */
@@ -15,8 +16,7 @@ export interface ClassStudents {
 export function readClassStudents(classId: string, rows: readonly unknown[]): DecodedRow {
   const students: string[] = [];
   for (const row of rows) {
-    const id =
-      typeof row === 'object' && row !== null ? (row as { sourcedId?: unknown }).sourcedId : undefined;
+    const id = isJsonObject(row) ? row['sourcedId'] : null;
     if (typeof id !== 'string' || id === '' || !id.isWellFormed())
       return rejectWithoutRow(classId, 'students: an element has no sourcedId that is a text');
     students.push(id);

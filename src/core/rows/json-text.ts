@@ -14,10 +14,11 @@ export function jsonText(value: unknown): string {
   return text.includes('+00') ? JSON.stringify(value, (_name, member) => withZ(member)) : text;
 }
 
+/** What differs from one canonical text to another. */
 interface Writing {
-  readonly keepHrefs: boolean;
+  readonly keepHrefs?: boolean;
   /** Names of arrays whose order carries no meaning. */
-  readonly sets: ReadonlySet<string> | null;
+  readonly sets?: ReadonlySet<string> | null;
 }
 
 /**
@@ -25,19 +26,11 @@ interface Writing {
  * elements of the arrays named in `sets` sorted by their text. `name`: the name of the value itself. For values of
  * `parseLossless`; throws `RangeError` for one that is nested thousands of levels deep.
  */
-export function canonicalText(
-  value: unknown,
-  options: { keepHrefs?: boolean; sets?: ReadonlySet<string> | null; name?: string } = {},
-): string {
-  const { keepHrefs = false, sets = null, name = '' } = options;
-  return canonical(value, name, { keepHrefs, sets });
-}
-
-function canonical(value: unknown, name: string, writing: Writing): string {
+export function canonicalText(value: unknown, writing: Writing = {}, name = ''): string {
   if (typeof value === 'string') return quoted(withZ(value) as string);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) {
-    const texts = value.map((element) => canonical(element, '', writing));
+    const texts = value.map((element) => canonicalText(element, writing));
     if (writing.sets?.has(name) === true) texts.sort();
     return `[${texts.join(',')}]`;
   }
@@ -45,8 +38,8 @@ function canonical(value: unknown, name: string, writing: Writing): string {
   const members = value as Record<string, unknown>;
   let text = '';
   for (const each of Object.keys(members).sort()) {
-    if (members[each] === null || (each === 'href' && !writing.keepHrefs)) continue;
-    const member = `${quoted(each)}:${canonical(members[each], each, writing)}`;
+    if (members[each] === null || (each === 'href' && writing.keepHrefs !== true)) continue;
+    const member = `${quoted(each)}:${canonicalText(members[each], writing, each)}`;
     text += text === '' ? member : `,${member}`;
   }
   return `{${text}}`;

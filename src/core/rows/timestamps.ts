@@ -118,12 +118,15 @@ export function parseTimestamp(text: string): number | Instant | null {
   return common > NO_TIME_MS ? common : parseOtherForm(text);
 }
 
-/** The `dateLastModified` of an undecoded row, floored to ms; null without a readable one. */
-export function modifiedTimeOf(row: unknown): number | null {
-  if (!isJsonObject(row)) return null;
-  const text: unknown = (row as { dateLastModified?: unknown }).dateLastModified;
-  const instant = typeof text === 'string' ? parseTimestamp(text) : null;
+/** The instant of a timestamp with a zone, rounded down to ms; null for any other value. */
+export function msOf(raw: unknown): number | null {
+  const instant = typeof raw === 'string' ? parseTimestamp(raw) : null;
   return typeof instant === 'object' ? (instant?.ms ?? null) : instant;
+}
+
+/** The `dateLastModified` of an undecoded row, rounded down to ms; null without a readable one. */
+export function modifiedTimeOf(row: unknown): number | null {
+  return isJsonObject(row) ? msOf(row['dateLastModified']) : null;
 }
 
 const NO_TIME = /^(?:0000-\d\d-\d\d|0001-01-01)(?:[Tt ][\d:.,]+(?:[Zz]|[+-][\d:]+)?)?$/;
