@@ -190,18 +190,20 @@ export class CollectionProgress {
     };
   }
 
-  /** The records of the derived collections in the same transaction. `rows`: the number of keys of each of them after it. */
-  nextDerived(next: Progress, { absences: tally }: SyncStats, rows: DerivedRows): readonly Progress[] {
+  /**
+   * The records of the derived collections in the same transaction. `rows`: the number of keys of each of them, if the
+   * transaction ends a complete full sync; otherwise null.
+   */
+  nextDerived(next: Progress, { absences: tally }: SyncStats, rows: DerivedRows | null): readonly Progress[] {
     const published: DerivedRows = {
       'absence-changes': tally.created + tally.replaced + tally.deleted + tally.restored,
       absences: tally.shown,
     };
     const removed: DerivedRows = { 'absence-changes': tally.forgotten, absences: tally.hidden };
-    const isComplete = next.complete && next.lastCompleteFull?.syncId === next.syncId;
     return [...this.#derived].map(([collection, last]): Progress => {
       const offsets = { ...offsetsOf(this.#start.offsets, collection), ...last?.offsets };
       const lastCompleteFull =
-        isComplete && next.lastCompleteFull !== null
+        rows !== null && next.lastCompleteFull !== null
           ? { ...next.lastCompleteFull, ...ALL_FOUND, rows: rows[collection], offsets }
           : (last?.lastCompleteFull ?? null);
       return Object.assign({}, next, {

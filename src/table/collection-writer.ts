@@ -7,16 +7,9 @@ import type { Progress } from '../model/progress.ts';
 import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
 import { keysSeenBefore, type ActiveSync } from './active-sync.ts';
 import { changelogRecords } from './changelog.ts';
-import {
-  CollectionProgress,
-  type Completion,
-  type DerivedRows,
-  type WriterStart,
-} from './collection-progress.ts';
+import { CollectionProgress, type Completion, type WriterStart } from './collection-progress.ts';
 import { Table, type Gate, type RowPage, type SessionMemory } from './table.ts';
 import type { Tenant, TenantCollection } from './tenant.ts';
-
-const NOT_COUNTED: DerivedRows = { absences: 0, 'absence-changes': 0 };
 
 /**
  * The only place where the rows of a collection become records. Its {@link Table} decides and stages. The writer
@@ -192,8 +185,8 @@ export class CollectionWriter {
     const { view } = this.#memory;
     if (view === undefined) return [];
     // Only a complete full sync records how many keys the derived topics have.
-    const rows =
-      next.complete && next.mode === 'FULL' ? await view.countRows(this.#table.lookUpCommitted) : NOT_COUNTED;
+    const isWhole = next.complete && next.lastCompleteFull?.syncId === next.syncId;
+    const rows = isWhole ? await view.countRows(this.#table.lookUpCommitted) : null;
     return this.committed.nextDerived(next, stats, rows);
   }
 

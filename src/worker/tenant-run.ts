@@ -30,8 +30,8 @@ interface RunOptions {
 }
 
 /** A tenant that this process mirrors, session after session. */
-export class TenantRun<T extends Tenant = Tenant> {
-  readonly tenant: T;
+export class TenantRun {
+  readonly tenant: Tenant;
   readonly #options: RunOptions;
   readonly #markedAtMs = new Map<TopicSuffix, number>();
   /** Null while the process does not own the tenant. */
@@ -41,7 +41,7 @@ export class TenantRun<T extends Tenant = Tenant> {
   /** Why the tenant needs a person: lost ownership, an incompatible topic or schema. Null again when a session opens. */
   failure: RollcallError | null = null;
 
-  constructor(tenant: T, options: RunOptions = {}) {
+  constructor(tenant: Tenant, options: RunOptions = {}) {
     this.tenant = tenant;
     this.#options = options;
   }

@@ -5,7 +5,7 @@ import { WorkerGroup, type WorkerGroupOptions } from '../log/worker-group.ts';
 import { sleep } from '../runtime.ts';
 import { Semaphore, Turns } from '../semaphore.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { workersGroup, type StartedTenant } from '../session/started-tenant.ts';
+import { workersGroup } from '../session/started-tenant.ts';
 import type { Coordination } from '../state/coordination.ts';
 import {
   announceOwner,
@@ -143,7 +143,7 @@ class Place {
   #ending: AbortController | null = null;
   /** Runs of the tenant follow one after another. So a tenant that comes back soon does not fence its own last transaction. */
   #ended: Promise<void> = Promise.resolve();
-  #run: TenantRun<StartedTenant> | null = null;
+  #run: TenantRun | null = null;
 
   constructor(tenantId: string, options: PlaceOptions) {
     this.#tenantId = tenantId;
@@ -200,7 +200,7 @@ class Place {
       if (losses > 1) await this.#whileOwned(sleep, signal);
       if (signal.aborted) return;
       const { assembly, coordination, factsOf } = this.#options;
-      const run: TenantRun<StartedTenant> = new TenantRun(tenant, {
+      const run: TenantRun = new TenantRun(tenant, {
         ...this.#options,
         announce: () => announceOwner(coordination, tenant, heartbeat),
       });
@@ -228,7 +228,7 @@ class Place {
 
   /** Mirrors until the signal aborts, or another process has taken the tenant over: then it returns that failure. */
   async #mirror(
-    run: TenantRun<StartedTenant>,
+    run: TenantRun,
     heartbeat: HeartbeatOptions,
     signal: AbortSignal,
   ): Promise<RollcallError | null> {

@@ -150,12 +150,6 @@ it('a due full sync that waits for its turn ends without reading when something 
   expect([modes.includes('FULL'), permits.tryAcquire()]).toEqual([false, expect.any(Function)]);
 });
 
-it('a full sync that a person asked for waits for no turn', async () => {
-  const { syncs, modes } = await waiting();
-  await syncs.withFollowUps('FULL', { signal });
-  expect(modes).toContain('FULL');
-});
-
 /** A runner whose syncs fail with an error before they read anything. */
 async function failingRunner(
   failure: Error,
