@@ -87,14 +87,11 @@ it.each([
   [['deletes', 'approve', '--reason'], ['rollcall deletes approve']],
   [['deletes', 'nothing'], ['rollcall deletes']],
   [['Plan'], ['rollcall plan']],
-])(
-  'help explains a verb whatever the case of its letters, or its subcommand: %j',
-  async (words, commands) => {
-    const { code, stdout } = await run(['help', ...words], {}, undefined, ALL_VERBS);
-    const usages = [...stdout.matchAll(/^Usage: \S*(rollcall .+?) (?:\[|<)/gm)].map(([, usage]) => usage);
-    expect([code, usages]).toEqual([0, commands]);
-  },
-);
+])('help explains a verb in any case, or its subcommand: %j', async (words, commands) => {
+  const { code, stdout } = await run(['help', ...words], {}, undefined, ALL_VERBS);
+  const usages = [...stdout.matchAll(/^Usage: \S*(rollcall .+?) (?:\[|<)/gm)].map(([, usage]) => usage);
+  expect([code, usages]).toEqual([0, commands]);
+});
 
 it.each([[[]], [['deletes']]])(
   'without a verb or its subcommand, the usage names the command that works here: %j',
@@ -167,7 +164,7 @@ it.each([
   [['--config', 'run', 'pull', '--full'], 1],
   [['help', 'run'], 1],
   [[], 1],
-])('the exit code at an early signal is 0 for "run" and "tail", else 1: %j', (argv, expected) => {
+])('an early signal ends run and tail with 0, others with 1: %j', (argv, expected) => {
   expect(earlyExitCode(argv)).toBe(expected);
 });
 
@@ -176,7 +173,7 @@ it.each([
   [['options', 'leaf', '--json'], { ROLLCALL_CONFIG: 'variable' }, 'variable'],
   [['--config', 'a', '--json', 'options', 'leaf'], { ROLLCALL_CONFIG: 'variable' }, 'a'],
   [['--config', 'a', 'options', '--config', 'b', 'leaf', '--config', 'c', '--json'], {}, 'c'],
-])('global options apply at any place, and win over variables: %j %j', async (args, env, configPath) => {
+])('global options apply at any place, and win over variables (case %$)', async (args, env, configPath) => {
   expect(JSON.parse((await run(args, env)).stdout)).toEqual({ configPath, args: [] });
 });
 

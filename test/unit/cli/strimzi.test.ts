@@ -61,8 +61,11 @@ it.each([
   ['sasl: { mechanism: scram-sha-512, username: mirror, password: x }', 'mirror', 'scram-sha-512'],
   [`ssl: { cert: ${PEM}, key: ${PEM} }`, 'rollcall', 'tls'],
   ['sasl: { mechanism: oauthbearer, tokenUrl: https://id, clientId: me, clientSecret: x }', 'me', undefined],
-])('the KafkaUser has the name and kind of log-in that the configuration has: %s', (kafka, name, type) => {
-  const user = resourcesWith(kafka).find(({ kind }) => kind === 'KafkaUser');
-  const authentication = user?.spec['authentication'] as { type: string } | undefined;
-  expect([user?.metadata.name, authentication?.type]).toEqual([name, type]);
-});
+])(
+  'the KafkaUser has the name and kind of log-in that the configuration has (case %$)',
+  (kafka, name, type) => {
+    const user = resourcesWith(kafka).find(({ kind }) => kind === 'KafkaUser');
+    const authentication = user?.spec['authentication'] as { type: string } | undefined;
+    expect([user?.metadata.name, authentication?.type]).toEqual([name, type]);
+  },
+);

@@ -13,6 +13,6 @@ it.each([
   ['a deleted absence of an unknown former version', { deletedTime: 5, replaces: { sourcedId: 'x' } }, true],
   ['a deletion of a published absence', { deletedTime: 5, replaces: { sourcedId: 'known' } }, false],
   ['a live absence', { deletedTime: null }, false],
-])('%s (%j) counts as already deleted when Rollcall first reads the row: %s', (_name, value, is) => {
+])('$0 counts as already deleted at its first reading: $2', (_name, value, is) => {
   expect(isAlreadyDeleted(row(value), (key) => key === 'known')).toBe(is);
 });

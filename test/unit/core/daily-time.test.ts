@@ -17,7 +17,7 @@ it.each([
   ['02:30', '2026-03-29T12:00:00Z', OSLO, '2026-03-29T01:30:00.000Z'],
   ['02:30', '2026-10-25T00:59:00Z', OSLO, '2026-10-25T00:30:00.000Z'],
   ['02:30', '2026-10-25T12:00:00Z', OSLO, '2026-10-25T00:30:00.000Z'],
-])('the daily full sync of %s was, as of %s in %s, last due at %s', (at, now, zone, expected) => {
+])('the sync of $0 was last due at $3 ($1, $2)', (at, now, zone, expected) => {
   expect(due(at, now, zone)).toEqual(expected);
 });
 

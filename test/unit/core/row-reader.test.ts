@@ -56,13 +56,16 @@ it.each<[field: string, typed: unknown, ...all: unknown[]]>([
   ['constructor', undefined, 2],
   ['additionalFields', JSON.stringify({ additionalFields: { b: 4 } }), { b: 4 }],
   ['\ud800', undefined, 1],
-])('a value of %s that does not fit becomes %j, and its text is kept', (field, typed, ...all) => {
-  for (const raw of all) {
-    const value = userWith({ [field]: raw });
-    const own = Object.hasOwn(value, field) ? value[field] : undefined;
-    expect([own, value.additionalFields]).toEqual([typed, JSON.stringify({ [field]: raw })]);
-  }
-});
+])(
+  'a value of $0 that does not fit its field is published as text in additionalFields',
+  (field, typed, ...all) => {
+    for (const raw of all) {
+      const value = userWith({ [field]: raw });
+      const own = Object.hasOwn(value, field) ? value[field] : undefined;
+      expect([own, value.additionalFields]).toEqual([typed, JSON.stringify({ [field]: raw })]);
+    }
+  },
+);
 
 it('a number in a row that a double cannot hold keeps its digits as text', () => {
   const row = parseLossless('{"sourcedId":"a","score":0.12345678901234567890,"n":[12345678901234567890]}');
@@ -120,7 +123,7 @@ it.each([
   [{ replaces: 'absence-0' }],
   [{ replacedBy: { sourcedId: '' } }],
   [{ fromTime: 1, toTime: 2, replaces: 2 }],
-])('an absence with %j is rejected, with each field and no value in the reason', (fields) => {
+])('an absence with %j is rejected; the reason has no value', (fields) => {
   const row = { ...ABSENCE, ...fields };
   const reading = refused(absences.read(row));
   const id = 'absence-1';
@@ -134,7 +137,7 @@ it.each([
   { deletedTime: '2026-03-04T08:00:00.123456+01:00' },
   { replaces: { ...reference('absence', 'absence-0'), extra: 1 }, replacedBy: null },
   { student: 'x', school: 'y', absenceDurationValue: '45' },
-])('an absence with %j is accepted', (fields) => {
+])('an absence with empty, precise or unusual values is accepted (case %$)', (fields) => {
   expect(absences.read({ ...ABSENCE, ...fields }).kind).toBe('row');
 });
 

@@ -25,7 +25,7 @@ it.each([
   ['2026-03-04T08:00:00-00:00', '2026-03-04T08:00:00.000Z', false],
   ['0001-01-01T02:00:00+01:00', '0001-01-01T01:00:00.000Z', false],
   ['9999-12-31T23:59:59.9999999Z', '9999-12-31T23:59:59.999Z', false],
-])('the time %s is read as %s, and the milliseconds are exact: %s', (text, instant, isExact) => {
+])('the time %s is read as %s, exactly: %s', (text, instant, isExact) => {
   const ms = Date.parse(instant);
   const read = parseTimestamp(text);
   expect(typeof read === 'number' ? { ms: read, exact: true } : read).toEqual({ ms, exact: isExact });

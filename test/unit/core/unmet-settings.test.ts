@@ -11,7 +11,7 @@ it.each([
   [['shoeSize'], [{ email: 'a' }, { shoeSize: null }], []],
   [['username'], [{ email: 'a' }], []],
   [['emial'], [], []],
-])('with drop %j and the rows %j these fields are reported: %j', (drop, rows, sentences) => {
+])('fields of drop that no row has are reported once rows were read (case %$)', (drop, rows, sentences) => {
   const unmet = dropping(...drop);
   for (const row of rows) unmet.noteRow(row);
   expect(unmet.sentences).toEqual(sentences);

@@ -32,7 +32,7 @@ function anchorsIn(document: string): string[] {
   return (titles ?? []).map((title) => title.replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-'));
 }
 
-it.each(documents)('%s links only to files and headings that exist', (document) => {
+it.each(documents)('%s links only to what exists', (document) => {
   expect(linkedFiles(document).filter((path) => !existsSync(join(checkout, path)))).toEqual([]);
   const links = [...read(document).matchAll(/\]\(([^)\s:#]+\.md)?#([^)\s]+)\)/g)];
   const missing = links.filter(([, path, anchor = '']) => {

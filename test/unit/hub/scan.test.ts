@@ -144,7 +144,7 @@ it.each<[body: string, outcome: object, status?: number, headers?: Record<string
   ['"users"', invalid],
   ['7', invalid],
 ])(
-  'a scan ends with "no rows" only at an empty list or a 204: %s',
+  'a scan ends with "no rows" only at an empty list or 204: %s',
   async (body, outcome, status = 200, headers = {}) =>
     expect(await exchange([answer(status, body, { ...LAST_PAGE, ...headers })])).toMatchObject(outcome),
 );

@@ -109,7 +109,7 @@ it.each([
   ['the hub accepts it only 1 s after its issue', (ageMs: number) => ageMs >= 1000, null],
   ['its service returns it again, with the time left', (ageMs: number) => ageMs < 5500, 'left'],
   ['its service returns it again, with its lifetime', (ageMs: number) => ageMs < 5500, 'whole'],
-])('a scan reads all its pages with a young token although %s', async (_, accepts, caches) => {
+])('a scan reads all pages with a young token although %s', async (_, accepts, caches) => {
   let nowMs = START_MS;
   const issuedAtMs: number[] = [];
   let delivered = 0;

@@ -117,7 +117,7 @@ it.each([200, 302, 400, 401, 403, 404, 409, 429, 500])(
 it.each([
   ['failure invalid_filter_field', CODES],
   ['invalid_token', OAUTH],
-])('an error keeps the codes of a standard beside free text that the hub sends: %s', async (codes, body) => {
+])('an error keeps standard codes beside free text of the hub: %s', async (codes, body) => {
   const { error } = await exchange([answer(400, body)]);
   expect(error).toMatchObject({ message: expect.stringContaining(codes) as string });
 });

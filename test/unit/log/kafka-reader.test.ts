@@ -114,7 +114,7 @@ it.each([
   ['includes what was decided between the request for the end and the first fetch', true, [5], 5],
   ['ends at the stable end where a transaction stays undecided', true, [3, 12_000], 3],
   ['ends at the requested end when undecided transactions are not awaited', false, [3], 3],
-])('reading a topic up to a given end %s', async (_, awaitsDecision, happens, end) => {
+])('reading to a given end %s', async (_, awaitsDecision, happens, end) => {
   const topics = laggingTopics({ progress: 5, dead: 5 });
   const seen = read(topics, { awaitsDecision });
   for (const what of happens) {
@@ -163,16 +163,19 @@ const ONE_UNREADABLE = [{}, { isControlRecord: true, isUnreadable: true }, {}];
 it.each([
   [USERS, 'rollcall topics recreate users --tenant north --yes'],
   [PROGRESS, 'kafka-topics.sh … --delete --topic rollcall.north.progress'],
-])('a batch of %s that cannot be read is named, and so is the command "%s"', async (topic, command) => {
-  const topics = laggingTopics({}, { kinds: ONE_UNREADABLE });
-  const seen = read(topics, { names: [topic] });
-  await topics.stableEndMovesTo(3, topic);
-  expect(seen.error).toMatchObject({
-    code: 'KAFKA_REFUSED',
-    message: expect.stringContaining(`The batch at offset 1 of ${topic}/0 cannot be read`),
-    remedy: expect.stringContaining(`"${command}"`),
-  });
-});
+])(
+  'an unreadable batch of $0 is named, with the command to begin the topic again',
+  async (topic, command) => {
+    const topics = laggingTopics({}, { kinds: ONE_UNREADABLE });
+    const seen = read(topics, { names: [topic] });
+    await topics.stableEndMovesTo(3, topic);
+    expect(seen.error).toMatchObject({
+      code: 'KAFKA_REFUSED',
+      message: expect.stringContaining(`The batch at offset 1 of ${topic}/0 cannot be read`),
+      remedy: expect.stringContaining(`"${command}"`),
+    });
+  },
+);
 
 it('a batch that cannot be read does not disturb a reading that ends before it', async () => {
   const topics = laggingTopics({}, { kinds: ONE_UNREADABLE });

@@ -35,7 +35,7 @@ it.each([
   ['segment.ms', String(DAY_MS + 1), false],
   ['max.compaction.lag.ms', '9223372036854775807', false],
   ['segment.ms', undefined, false],
-])('the setting %s of a topic with the value %s fits the contract: %s', (name, actual, satisfied) => {
+])('the setting %s with the value %s fits the contract: %s', (name, actual, satisfied) => {
   const setting = topicSettings('users').find((each) => each.name === name);
   if (setting === undefined) throw new Error(`no setting ${name}`);
   expect(settingSatisfied(setting, actual)).toBe(satisfied);

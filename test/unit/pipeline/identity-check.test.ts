@@ -71,7 +71,7 @@ it.each<IdentityCase>([
   ['accepted', 'shows rows of another collection', { orgs: small, users: { rows: 5, find: found(1) } }],
   ['refused', 'shows no rows of another collection', { orgs: small, users: { rows: 5 } }],
   ['accepted', 'has too few rows in each collection', { orgs: small, users: small }],
-])('a page of unknown rows is %s if the hub %s', async (outcome, _hub, given) => {
+])('unknown rows are %s if the hub %s', async (outcome, _hub, given) => {
   expect(await showsOwnRows((await sessionOf(given))[0], signal)).toBe(outcome === 'accepted');
 });
 

@@ -41,7 +41,7 @@ it.each([
   ['snapshot/nowhere', undefined, 404],
   ['faults', { set: ['nonsense'] }, 400],
   ['nonsense', {}, 404],
-])('the control API of the reference hub refuses %s %j with a reason', async (path, body, status) => {
+])('the control API of the reference hub refuses $0 with a reason (case %$)', async (path, body, status) => {
   const description = expect.stringMatching(/.{10}/) as string;
   expect(await control(path, body)).toMatchObject({ status, body: { imsx_description: description } });
 });

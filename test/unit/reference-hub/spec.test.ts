@@ -66,7 +66,7 @@ it.each([
   ["dateLastModified>'2026-11-20T10:00:00.5Z'", 'c'],
   ["dateLastModified<'2026-11-20T11:00:00.200+01:00'", 'a'],
   ["name='nobody'", ''],
-])('the filter %s at the reference hub gives exactly the rows "%s", and counts them', async (filter, ids) => {
+])('the filter %s returns and counts only the rows "%s"', async (filter, ids) => {
   expect(await test.get(ORGS, { filter })).toMatchObject({ ids: ids.split(''), total: String(ids.length) });
 });
 
@@ -92,7 +92,10 @@ it.each<[status: number, code: string, path: string, ...Parameters[]]>([
   [400, 'failure', USERS, ...numbers],
   [400, 'failure', SCHEDULES, ...times],
   [400, 'invalid_filter_field', ORGS, ...filters.map((filter) => ({ filter }))],
-])('the reference hub refuses unknown requests: %i %s for %s', async (status, code, path, ...parameters) => {
-  const refused = { status, text: expect.stringContaining(code) };
-  for (const each of parameters) expect([each, await test.get(path, each)]).toMatchObject([each, refused]);
-});
+])(
+  'the reference hub refuses an unknown request with $0 $1 (case %$)',
+  async (status, code, path, ...parameters) => {
+    const refused = { status, text: expect.stringContaining(code) };
+    for (const each of parameters) expect([each, await test.get(path, each)]).toMatchObject([each, refused]);
+  },
+);

@@ -26,7 +26,7 @@ it.each([
   ['ERR This instance has cluster support disabled', 'not a Redis Cluster'],
   ['READONLY You cannot write against a read only replica.', 'replica', 'INDEX_UNREACHABLE'],
   ['LOADING Redis is loading the dataset in memory', 'loading', 'INDEX_UNREACHABLE'],
-])('the error for the reply "%s" of Redis says "%s"', (message, word, code = 'INDEX_REFUSED') => {
+])('the error for a reply of Redis says "$1" (case %$)', (message, word, code = 'INDEX_REFUSED') => {
   const error = explainRedisError(reply(message), 'redis.example:6379');
   expect(error).toMatchObject({ code, message: expect.stringContaining(word) });
   expect(error.message).toContain('redis.example:6379');
@@ -69,7 +69,7 @@ it.each([
   ['TRYAGAIN Multiple keys request during rehashing of slot', 'is moving keys'],
   ['CLUSTERDOWN The cluster is down', 'cluster is down'],
   ['MOVED 3999 127.0.0.1:6381', 'is moving keys'],
-])('a Cluster whose nodes answered only %s is waited for: it %s', (last, word) => {
+])('Rollcall waits for a Cluster that answers $0', (last, word) => {
   const error = new Error(`Too many Cluster redirections. Last error: ReplyError: ${last}`);
   const message = expect.stringContaining(word);
   expect(explainRedisError(error, 'a:1')).toMatchObject({ code: 'INDEX_UNREACHABLE', message });

@@ -123,7 +123,7 @@ it.each<['HUB_FORBIDDEN' | 'HUB_UNAVAILABLE' | 'HUB_UNREACHABLE', readonly Colle
   ['HUB_FORBIDDEN', ['users']],
   ['HUB_UNREACHABLE', ['users']],
   ['HUB_UNAVAILABLE', ['users', 'classes', 'orgs']],
-])('after the failure %s of %j, the log says once that the syncs succeed again', (code, collections) => {
+])('after %s of %j, the log says once that syncs succeed again', (code, collections) => {
   const mirroring = boardOf(0, ['users', 'classes', 'orgs']);
   mirroring.isWell();
   const { logger, messages } = capturedLog();

@@ -327,7 +327,7 @@ it('a failure of the hub that several collections meet is news once, and again a
 it.each([
   [['HUB_UNREACHABLE', 'HUB_CIRCUIT_OPEN', 'HUB_CIRCUIT_OPEN'], null],
   [['HUB_UNREACHABLE', 'HUB_CIRCUIT_OPEN', 'HUB_UNREACHABLE'], 'collection'],
-] as const)('only syncs that asked the hub put a collection in trouble (%j)', (codes, part) => {
+] as const)('only syncs that asked the hub put a collection in trouble (case %$)', (codes, part) => {
   const { board, emit } = wellWorld();
   const failed = { type: 'sync-failed', mode: 'FULL', durationMs: 1, retryInMs: null } as const;
   for (const code of codes) {

@@ -191,7 +191,7 @@ it.each([
   [[OF_KARI], 'failure', /: no lesson has the field `start`. Its fields: begynner, elev$/],
   [IN_NORWEGIAN, 'ok', /./, 'students: all, fields: { start: begynner, class: gruppe, end: slutt }'],
 ])(
-  'check reports the lessons %j as %s, with field names',
+  'check reports lessons as $1, with the names of their fields (case %$)',
   async (lessons, level, text, settings?: string) => {
     const { finding } = await lessonsOf(lessons, settings);
     expect(finding).toMatchObject({ level, text: expect.stringMatching(text) as string });

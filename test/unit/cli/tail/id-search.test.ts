@@ -54,7 +54,7 @@ it.each([
   ['a longer id in a pointer', 'pointers/a', encodePointer('42a')],
   ['the number of a step, or the hash of a student', 'absences/a', entryOf('b')],
   ['a day', 'ended/a', Buffer.from('  42')],
-])('tail --about does not mistake other bytes of absence-state for the id: %s', (_what, key, value) => {
+])('tail --about does not take other bytes for the id: %s', (_what, key, value) => {
   expect(new IdSearch('42').isIn(stateTexts(key, value))).toBe(false);
 });
 

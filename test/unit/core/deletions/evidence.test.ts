@@ -31,7 +31,7 @@ it.each<[string, Partial<ScanEvidence>, string]>([
   ['has an answer without a list', { reason: 'missing-list' }, 'inconclusive'],
   ['got the same answer twice', { reason: 'repeated-page' }, 'inconclusive'],
   ['has an answer that was not read', { isUnread: true }, 'inconclusive'],
-])('a full sync that %s, %j, is %s for its scope', (_name, given, kind) => {
+])('a full sync that $0 is $2 for its scope', (_name, given, kind) => {
   const verdict = verdictOn({ ...GIVEN, ...given });
   expect(verdict.kind).toBe(kind);
   if (kind === 'complete') expect(verdict).toEqual({ kind, missesNeeded: 2 });

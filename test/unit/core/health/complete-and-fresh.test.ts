@@ -35,7 +35,7 @@ it.each<[string, Partial<TenantFacts>, (number | null)?]>([
   ],
   ['loading: 0 of 1 collection complete', {}, null],
   ['not fresh, up to 5 h ago', { isOwnerAlive: false }, HOURS_MS],
-])('the status of a tenant says of its copy: %s', (said, facts, agoMs) => {
+])('the copy of a tenant is shown as: %s', (said, facts, agoMs) => {
   expect(answer(facts, agoMs)).toBe(said);
 });
 

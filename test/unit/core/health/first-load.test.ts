@@ -18,6 +18,6 @@ it.each([
   ['4,000 rows read, 0 of 1 collection complete', [loading(4_000, null)]],
   ['30,000 rows read, 1 of 2 collections complete', [loaded(30_000), derived, missing]],
   ['0 of 2 collections complete', [NONE, NONE]],
-])('the progress of a first load is shown as "%s"', (said, collections) => {
+])('a first load is shown as "%s"', (said, collections) => {
   expect(firstLoad(collections as CollectionStatus[])).toBe(`loading: ${said}`);
 });
