@@ -51,7 +51,7 @@ export function command(): Command {
     .option('--open-control', 'let other machines use the control API', false)
     .addHelpText(
       'after',
-      `\nFaults:\n${describeFaults()}\n\nThe same can be switched on and off while the hub runs: POST /control/faults {"set": ["latency=500@users"]}.`,
+      `\nFaults (in parentheses: the value that applies if you give none):\n${describeFaults()}\n\nThe same can be switched on and off while the hub runs: POST /control/faults {"set": ["latency=500@users"]}.`,
     )
     .action(verbAction(runHub));
 }

@@ -8,7 +8,7 @@ const referenceHub = new URL('../reference-hub/verb.ts', import.meta.url);
 const inCheckout: Verbs = existsSync(referenceHub)
   ? {
       hub: [
-        'the reference hub: an invented school district behind the whole API',
+        'the reference hub: serves an invented school district through the whole API',
         () => import(referenceHub.href) as Promise<{ command: () => Command }>,
       ],
     }

@@ -42,7 +42,7 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
     try {
       const living = await livingOwner(assembly, { tenantId, signal });
       if (living === null) return await ownAndDo(assembly, tenant, options);
-      output.note(`${tenantId}: asking the process that runs for it (${living.owner})`);
+      output.note(`${tenantId}: asking the process that mirrors it (${living.owner})`);
       return await askLivingOwner(assembly, options);
     } catch (error) {
       signal.throwIfAborted();
@@ -83,7 +83,7 @@ export async function requireNoOwner(
 ): Promise<void> {
   const living = await livingOwner(assembly, options);
   if (living === null) return;
-  const what = `The process ${living.owner} runs tenant ${options.tenantId}, so nothing was changed`;
+  const what = `The process ${living.owner} mirrors tenant ${options.tenantId}, so nothing was changed`;
   throw new RollcallError('USAGE_INVALID', what, {
     remedy:
       'Stop every process of this configuration, and run the command again. If only one process stops, another one takes the tenant over, and writes again what this command removes.',

@@ -34,7 +34,7 @@ export function command(): Command {
 
 --offline is for a pipeline that has no secrets and reaches no service. It lists the variables and files that the
 configuration needs, whether they exist or not. Their values are not checked.
---notify sends one message to notify.url, which is marked as a test, and checks that the receiver takes it.
+--notify sends a message that is marked as a test to notify.url, and checks that the receiver accepts it.
 --json prints {"ok": …, "findings": […]}.
 
 Exit codes: 0 nothing failed; 1 something failed (with --strict: or a warning); 2 the configuration has mistakes (all are listed).`,

@@ -71,13 +71,13 @@ schedules and other collections that name no school are in the part of their col
   rows        missing rows, and how many rows of this school, or of this collection, are published
   why         why these rows are on hold now; numbers with "today" or "still missing" are those of the last full sync
 
-Rows that come back leave the list by themselves. Each change of a part gives the part another digest.
+Rows that come back leave the list by themselves. Whenever a part changes, it gets another digest.
 ${EXIT_CODES}`;
 
 const HISTORY = `
 "hold": a hold began, and removals needed a decision; "healed": the hold ended by itself, because all rows that were missing
 when it began were back; "approved": a person approved removals; "accepted": a person accepted rows that do not match the published
-ones ("pull --accept-new"). The topic progress keeps these records for good.`;
+ones ("pull --accept-new"). The topic "progress" keeps these records for good.`;
 
 /** What waits for a decision in a tenant, as `--json` gives it. */
 interface Parted extends Waiting {
@@ -260,11 +260,11 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   if (isSame) showApproved(output, outcome);
   else
     output.note(
-      `✗ some of these parts are not on the list: ${digests.map(printable).join(' ')}\n→ See whether they have changed: rollcall deletes list --tenant ${tenant.id}\n→ See whether they were approved: rollcall deletes history --tenant ${tenant.id}`,
+      `✗ nothing was removed: ${digests.length === 1 ? 'this part is' : 'at least one of these parts is'} not on the list: ${digests.map(printable).join(' ')}\n→ See whether they have changed: rollcall deletes list --tenant ${tenant.id}\n→ See whether they were approved: rollcall deletes history --tenant ${tenant.id}`,
     );
   if (isSame && waiting > 0)
     output.note(
-      `! ${countOf(waiting, 'row')} still need a decision\n→ rollcall deletes list --tenant ${tenant.id}`,
+      `! ${countOf(waiting, 'row still needs', 'rows still need')} a decision\n→ rollcall deletes list --tenant ${tenant.id}`,
     );
   return exitCode({
     hasFailed: collections.some((each) => each.outcome !== 'done'),

@@ -23,9 +23,10 @@ export function command(): Command {
 
 const HELP = `
 It counts records: created, updated and deleted as in the header ce_type; replaced and restored (steps of an absence);
-forgotten (long-deleted absences that leave absence-changes); rejected (rows that cannot be decoded); unrejected (rows that
-can be decoded again). "Unchanged" counts rows of the hub. Rows that are missing for the first time are removed when a
-second full sync does not find them either. A row on hold is counted only as on hold, even if it is missing for the first time.
+forgotten (absences deleted long ago, whose keys are removed from absence-changes); rejected (rows that cannot be decoded);
+unrejected (rows that can be decoded again). "Unchanged" counts rows of the hub. Rows that are missing for the first time are
+removed when a second full sync does not find them either. A row on hold is counted only as on hold, even if it is missing for
+the first time.
 
 Exit codes: 0 no row would be put on hold; 1 a collection failed, or its list was inconclusive; 3 rows would be put
 on hold, or something needs a decision.

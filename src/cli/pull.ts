@@ -102,7 +102,7 @@ async function confirmMissing(
   const found =
     rows > 0
       ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time`
-      : `not all rows of ${names.join(', ')} came`;
+      : `not all rows of ${names.join(', ')} were returned`;
   const waits = waitMs <= LONGEST_WAIT_MS;
   const how = waits ? 'waiting for the full sync that looks again' : 'a later full sync looks again';
   output.note(`${tenantId}: ${found}; ${how} (in ${formatDuration(waitMs)})`);

@@ -23,8 +23,8 @@ export function command(): Command {
       'after',
       `
 The full sync also publishes changes, and the collection's rejects. For absence-changes, it publishes the last event of each
-absence again: the same step, marked as snapshot, so that consumers notify nobody. The present settings drop and
-pseudonymise are applied to the event. Kafka's compaction then removes the older events. Inform the consumers first.
+absence again: the same step, marked as snapshot, so that consumers notify nobody. The settings "drop" and "pseudonymise" are
+applied to the event as they are now. Kafka's compaction then removes the older events. Inform the consumers first.
 
 Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was inconclusive; 3 removals need a decision.
 
@@ -65,7 +65,7 @@ function show(
   if (why !== null) output.note(`✗ ${why}\n→ Some rows may be missing: check what the hub answers.`);
   if (rowsOnHold > 0)
     output.note(
-      `! ${countOf(rowsOnHold, 'row is', 'rows are')} not at the hub, and so not published again. Their removal needs a decision\n→ rollcall deletes list --tenant ${tenant}`,
+      `! ${countOf(rowsOnHold, 'row is', 'rows are')} not at the hub, and so not published again. The removal needs a decision\n→ rollcall deletes list --tenant ${tenant}`,
     );
   if (missing.length > 0)
     output.note(

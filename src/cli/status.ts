@@ -22,29 +22,29 @@ import { verbAction, type Verb } from './verb-action.ts';
 export function command(): Command {
   return new Command('status')
     .description(
-      'Prints the health of each tenant, as its process reports it. Without a report it reads the topic progress.',
+      'Prints the health of each tenant, as its process reports it. Without a report, it reads the topic "progress".',
     )
     .option('--tenant <id>', 'only this tenant')
     .option(
       '--wrong',
-      'only tenants that are not well, or that have a setting that does nothing; of their collections, only those in which something is wrong',
+      'only tenants that are not well, or that have a setting without effect; of their collections, only those in which something is wrong',
     )
     .addHelpText(
       'after',
       `
-The first line of each tenant says whether its copy is complete and fresh. "up to 5 min ago": every change at the hub before
-that is published. "not complete": the topics lack rows, or have rows that should be gone; "not fresh": changes are missing.
-During a first load it says how many of the hub's rows have been read.
+The first line of each tenant says whether its copy is complete and fresh. "up to 5 min ago": every change that the hub made
+more than 5 minutes ago is published. "not complete": the topics lack rows, or have rows that should be gone; "not fresh":
+changes are missing. During a first load it says how many of the hub's rows have been read.
 
   rows now    number of rows in the topic now, as the process that mirrors the tenant counts them
   last full   start of the last complete full sync, by the hub's clock: all that the hub had then is published
-  rows then   number of keys of the topic that the last complete full sync found at the hub
+  rows then   how many rows of the topic the last complete full sync found at the hub
   up to       every change at the hub before this time is published, except removals
   sync        the last sync; "…": it is running, or has ended without being complete; "fails": two or more of the same kind
               have failed in a row; "full waits": a full sync is due, and waits for its turn
   on hold     rows whose deletion needs a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
-  ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; other collections go on
+  ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; the others are mirrored
 
 The syncs of absence-versions also write absences and absence-changes (↳). With more than ten tenants, no collections are
 printed. On a narrow terminal the least important columns are left out. --json prints the tenants of /status.json, with their collections.
@@ -177,9 +177,10 @@ function show(
   }
   showTroubles(output, tenant, nowMs);
   for (const { collection, rowsLate, filterSelectsNothing, unmet } of tenant.collections) {
-    const warn = (text: string) => output.item(`  ${colors.yellow('!')}`, `${collection}: ${text}`);
-    if (rowsLate > 0) warn(`${countOf(rowsLate, 'row')}: ${explainLate(filterSelectsNothing)}`);
-    for (const sentence of unmet) warn(printable(sentence));
+    const warn = (text: string) => output.item(`  ${colors.yellow('!')}`, text);
+    if (rowsLate > 0)
+      warn(`${collection} (${countOf(rowsLate, 'row')}): ${explainLate(filterSelectsNothing)}`);
+    for (const sentence of unmet) warn(`${collection}: ${printable(sentence)}`);
   }
   if (tenant.collections.some(({ unmet }) => unmet.length > 0))
     output.item(`  ${colors.cyan('→')}`, UNMET_REMEDY);

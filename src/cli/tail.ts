@@ -53,9 +53,10 @@ export function command(): Command {
       `
 Use --about to find what the topics hold about one pupil, for example. It reads every topic of the tenant to its end, and
 searches every key and every field for the id as a whole word. In "progress", it also searches what people have written about
-their decisions. In a value that cannot be decoded, a part of a longer word counts, too. ("rollcall help remove-a-pupil" says where it does not
-search.) It ends with a receipt on stderr, for your files: how many records of each topic contain the id, from when to when, how
-many keys still have it, whether rows are on hold, by when Kafka will have deleted what was removed, and whether anything is left.
+their decisions. If a value cannot be decoded, the id is found there even as a part of a longer word. ("rollcall help
+remove-a-pupil" says where it does not search.) It ends with a receipt on stderr, for your files: how many records of each
+topic contain the id, from when to when, how many keys still have it, whether rows are on hold, by when Kafka will have
+deleted what was removed, and whether anything is left.
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn

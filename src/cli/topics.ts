@@ -98,8 +98,8 @@ Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes w
     .addHelpText(
       'after',
       `
-Name topics as "rollcall topics list" does. The records cannot be restored. The collection's records in progress and rejects
-stay; "rollcall topics recreate rejects --tenant <id> --yes" empties rejects.
+Name topics as "rollcall topics list" does. The records cannot be restored. The collection's records in the topics "progress"
+and "rejects" stay; "rollcall topics recreate rejects --tenant <id> --yes" empties rejects.
 
 Exit codes: 0 deleted; 1 failed; 2 the topic is configured, or a process runs for the tenant; 3 --yes was not given.`,
     )
@@ -173,7 +173,7 @@ function show(output: Output, findings: readonly TopicFinding[], left: readonly 
     );
   if (left.length > 0)
     output.line(
-      `${colors.yellow('!')} ${countOf(left.length, 'topic is', 'topics are')} left over: the configuration does not want them\n${colors.cyan('→')} To delete them with all their records, add --yes: rollcall topics purge ${left.map(({ topic }) => topic).join(' ')}`,
+      `${colors.yellow('!')} ${countOf(left.length, 'topic is', 'topics are')} left over from an earlier configuration\n${colors.cyan('→')} To delete what is left over, with all records, add --yes: rollcall topics purge ${left.map(({ topic }) => topic).join(' ')}`,
     );
   const data = findings.map(({ topic: { name, partitions }, ...found }) =>
     Object.assign(found, { topic: name, wantedPartitions: partitions, notConfigured: null }),

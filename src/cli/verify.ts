@@ -35,8 +35,8 @@ const HELP = `
 Kinds of differences, between the topic and the index or the hub:
   missing, left-over, different     the topic lacks the key, has a key that should not be there, or has other content
   undecodable                       the record cannot be decoded, or does not match its content-hash
-  gap, two-students                 a step of an absence is missing or doubled; an absence mixes two students
-  reject-missing, reject-left-over  the topic rejects lacks a row that cannot be read, or has a row that should not be there
+  gap, two-students                 a step of an absence is missing or duplicated; an absence mixes two students
+  reject-missing, reject-left-over  the topic "rejects" lacks a row that cannot be read, or has a row that should not be there
 
 A collection is "equal" if nothing differs, and "pending" if later syncs settle all that differs, which is no fault. "next sync"
 means that the next sync settles the difference, and "next full" that the next full sync does. "missing for the first time" means
@@ -46,9 +46,9 @@ Keys are printed only with --ids or --json, since they may be those of persons.
 
 --repair first says how many keys are wrong. Then it rebuilds the index of their collections, and runs a full sync of these
 collections. For each wrong key, the full sync publishes the row that the hub has. It also publishes what has changed at the
-hub. --repair then says how many records it has published, and verifies again. It never publishes a step of an absence
-twice, so a gap stays. A key of the topic absences that no absence has stays, too: "rollcall topics recreate absences" removes it.
-Too many removals at once still need a decision.
+hub. --repair then says how many records it has published, and verifies again. It never publishes a step of an absence twice,
+so a gap stays. A key of the topic "absences" that belongs to no absence stays, too: "rollcall topics recreate absences"
+removes it. Too many removals at once still need a decision.
 
 Exit codes: 0 equal or pending; 1 something is wrong, or could not be compared; 3 the only differences
 are removals that need a decision.
@@ -198,7 +198,7 @@ function outcomeOf(
 }
 
 const AGAIN =
-  'A list may be incomplete because the hub changes while it is read: run the command again. If this stays, "rollcall check" says what to do.';
+  'A list may be incomplete because the hub changes while it is read: run the command again. If this continues, "rollcall check" says what to do.';
 
 /** Why the comparison of a collection proves nothing, and what to do; null if it proves what it says. */
 function doubtOn(
@@ -325,7 +325,7 @@ function show(
   noteFailures(output, reports);
   for (const { collection, whyOnHold, skipped } of reports) {
     if (whyOnHold !== null)
-      output.note(`! ${collection}: rows are on hold after the next full sync: ${whyOnHold}`);
+      output.note(`! ${collection}: the next full sync will put rows on hold: ${whyOnHold}`);
     if (skipped > 0)
       output.note(`! ${collection}: ${countOf(skipped, 'key')} could not be compared with the index`);
   }

@@ -139,6 +139,6 @@ function noteOf(config: Config, next: Config): ConfigFile['note'] {
       .map((key) => `${part}.${key.replace(/Ms$/, '')}`);
   });
   if (settings.length === 0) return null;
-  const why = `the configuration on disk has another value of ${settings.join(', ')}: the process goes on with the value that it started with`;
+  const why = `the configuration on disk differs in ${settings.join(', ')}: the process goes on with what it read when it started`;
   return { why, remedy: 'Restart the process; in Kubernetes: "kubectl rollout restart".' };
 }

@@ -60,9 +60,9 @@ export function isOversized(rowsSeen: number, knownRows: number): boolean {
 /** The text about rows that incremental syncs missed. `filterSelectsNothing`: no incremental sync of the session ever brought a row. */
 export function explainLate(filterSelectsNothing: boolean | null): string {
   const why = filterSelectsNothing
-    ? "no incremental sync has brought a row, so the hub's filter on dateLastModified seems to select nothing; rollcall check tests it"
-    : 'either the hub shows rows later than incrementalOverlap after their dateLastModified (then raise incrementalOverlap), or it changes rows without a new dateLastModified';
-  return `incremental syncs missed rows that the last full sync found: ${why}`;
+    ? "No incremental sync has brought a row, so the hub's filter on dateLastModified seems to select nothing: rollcall check tests it"
+    : 'Either the hub changes rows without a new dateLastModified, or it takes longer than incrementalOverlap to show a row with a new one (then raise incrementalOverlap)';
+  return `incremental syncs missed rows that the last full sync found. ${why}`;
 }
 
 /**

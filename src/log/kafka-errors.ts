@@ -46,7 +46,7 @@ const notAllowed = (remedy: string): Explanation => ({
 
 const TOO_FEW_IN_SYNC: Explanation = {
   code: 'KAFKA_UNREACHABLE',
-  message: (doing, failure) => `Too few replicas${on(failure)} are in sync while ${doing}: ${failure.type}`,
+  message: (doing, failure) => `Too few replicas${on(failure)} are in sync (${doing}): ${failure.type}`,
   remedy:
     'Start the brokers that are down. Rollcall continues by itself once min.insync.replicas of them have caught up.',
 };
@@ -54,7 +54,7 @@ const TOO_FEW_IN_SYNC: Explanation = {
 const NOT_ENDED: Explanation = {
   code: 'KAFKA_UNREACHABLE',
   message: (doing, { type }) =>
-    `Kafka has not ended the last transaction of the tenant yet, while ${doing}: ${type}`,
+    `Kafka has not ended the last transaction of the tenant yet (${doing}): ${type}`,
   remedy:
     'Kafka writes the end of a transaction to each partition of the transaction. For this, min.insync.replicas of the replicas must be in sync. Start the brokers that are down; Rollcall then continues by itself.',
 };
@@ -98,7 +98,7 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   },
   UNSUPPORTED_SASL_MECHANISM: {
     code: 'KAFKA_REFUSED',
-    message: (doing) => `Kafka does not offer the mechanism of kafka.sasl.mechanism while ${doing}`,
+    message: (doing) => `Kafka does not offer the mechanism that kafka.sasl.mechanism names (${doing})`,
     remedy:
       'Set kafka.sasl.mechanism to one that this listener offers (sasl.enabled.mechanisms of the brokers), or kafka.brokers to the port of another listener.',
   },
@@ -118,7 +118,7 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   UNKNOWN_TOPIC_OR_PARTITION: {
     code: 'KAFKA_TOPIC_MISSING',
     message: (doing, { topic }) =>
-      `${topic === undefined ? 'A topic is missing in Kafka' : `Kafka has no topic ${topic}`} while ${doing}`,
+      `${topic === undefined ? 'A topic is missing in Kafka' : `Kafka has no topic ${topic}`} (${doing})`,
     remedy:
       'Rollcall creates the topic at the next start. If its data was deleted, Rollcall publishes everything again.',
   },

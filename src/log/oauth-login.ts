@@ -57,6 +57,6 @@ function tokenRefused(refusal: string): RollcallError {
   const status = /"status" *: *"([a-z_]{1,40})"/.exec(refusal)?.[1] ?? 'without a status';
   return new RollcallError('KAFKA_REFUSED', `Kafka refuses the token of kafka.sasl (${status})`, {
     remedy:
-      'Check kafka.sasl.scope and audience, and what the brokers expect of a token: its issuer, its audience, its keys (JWKS), and their clock. The log of the broker says which of them it was.',
+      'Check kafka.sasl.scope and audience, and what the brokers expect of a token: its issuer, its audience, and the keys that sign it (JWKS). Check the clocks of the brokers, too. The log of the broker says what was wrong.',
   });
 }

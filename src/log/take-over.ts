@@ -72,7 +72,7 @@ export class TakeOver {
     const message = `Another process has taken over tenant ${this.#options.tenantId}`;
     throw new RollcallError('OWNERSHIP_LOST', message, {
       remedy:
-        'The newer process continues. This process tries again while the tenant is assigned to it. If this repeats, look for a process that uses the same Kafka and the same kafka.topicPrefix, but is not in the consumer group of these workers.',
+        'The newer process continues. This process tries again while the tenant is assigned to it. If this happens again and again, look for a process that uses the same Kafka and the same kafka.topicPrefix, but is not in the consumer group of these workers.',
     });
   }
 

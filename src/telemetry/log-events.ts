@@ -11,7 +11,7 @@ import { INCONCLUSIVE_REMEDY } from './collection-monitor.ts';
 const DELETION_WORDS = {
   hold: 'a person must decide about missing rows, and they are not removed until then',
   healed: 'all rows of this collection that were missing are back: its removals need no decision any more',
-  missing: 'rows are missing: they are removed if another full sync misses them too',
+  missing: 'rows are missing: they are removed if another full sync does not find them either',
   approved: 'removals that a person approved are published',
   accepted: 'a person has accepted rows that do not match the published ones',
 } as const;
@@ -21,7 +21,7 @@ const COVERED = 'removals wait, because the hub counts more rows than it returne
 const MOST_REASONS = 3;
 
 const PUBLISHED_WHILE_OPEN =
-  'absences are published although the hub did not answer for versions that they refer to';
+  'absences are published although the hub did not answer when asked for versions that they refer to';
 
 /** Returns the counts above zero; null if there is none, as for a collection without absences. */
 function nonZero(tally: Readonly<DerivedTally>): Partial<DerivedTally> | null {

@@ -271,7 +271,7 @@ function registerCollectionGauges(
   );
   gauge(
     'collection_in_trouble',
-    '1 while the syncs of the collection fail (part "collection"), or many of its rows cannot be decoded (rejects); others go on.',
+    '1 while the syncs of the collection fail (part "collection"), or many of its rows cannot be decoded (rejects); other collections are still mirrored.',
     [...SCOPE, 'part'],
     () =>
       synced().flatMap(({ tenant, collection, each: { trouble } }) =>
@@ -288,7 +288,11 @@ function registerCollectionGauges(
     'Rows that the hub counted and did not return in the last full sync.',
     ({ each }) => each.rowsShort,
   );
-  ofCollections('rejects', 'Rows and scopes that are in the topic rejects now.', ({ live }) => live.rejects);
+  ofCollections(
+    'rejects',
+    'Rows and scopes that are now in the topic "rejects".',
+    ({ live }) => live.rejects,
+  );
   ofCollections(
     'watermark_timestamp_seconds',
     'Time (seconds since the epoch) before which every change at the hub is published.',

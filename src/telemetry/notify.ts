@@ -29,7 +29,7 @@ const REFUSED_REMEDY = 'Check notify.url and notify.token, and read the log of t
 const UNANSWERED_REMEDY =
   'Make the receiver answer: check that it runs, read its log, and check that this process can reach the host in notify.url.';
 const BUSY_REMEDY =
-  'Wait: the receiver takes no more messages for now. If this continues, raise its limit, or let fewer programs send to the same address.';
+  'Wait: the receiver accepts no more messages for now. If this continues, raise its limit, or let fewer programs send to the same address.';
 const UNTRUSTED_REMEDY =
   'Use a host name that is in the certificate of the receiver; for a private certificate authority set NODE_EXTRA_CA_CERTS, and restart the process.';
 const TLS_REMEDY =
@@ -136,10 +136,10 @@ class Receiver {
     const refusal = await post(this.#settings, notices, { ...connection, signal });
     if (signal.aborted) return false;
     this.#messages.inc({ outcome: refusal === null ? 'sent' : 'failed' });
-    if (refusal === null && this.failures > 0) logger.info(`${RECEIVER} takes messages again`);
+    if (refusal === null && this.failures > 0) logger.info(`${RECEIVER} accepts messages again`);
     if (refusal !== null && this.failures === 0) {
       const error = { remedy: `${refusal.remedy} ${AGAIN}` };
-      logger.warn({ error }, `${RECEIVER} takes no message: ${refusal.problem}`);
+      logger.warn({ error }, `${RECEIVER} accepts no messages: ${refusal.problem}`);
     }
     this.failures = refusal === null ? 0 : this.failures + 1;
     return refusal === null;

@@ -209,7 +209,7 @@ async function rowsFinding(check: HubCheck, list: List, unmet: UnmetSettings): P
 }
 
 const FILTER_REMEDY =
-  "Incremental syncs miss all changes, and the daily full sync brings them. Have the hub answer filter=dateLastModified>'…' with a time in UTC.";
+  "Incremental syncs miss all changes, so only the daily full sync brings them. Have the hub support filter=dateLastModified>'…', with a time in UTC between the quotes.";
 
 /**
  * Whether the filter of incremental syncs selects no row, even with the time 1970-01-01T00:00:00Z. Then incremental

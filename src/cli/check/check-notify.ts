@@ -15,8 +15,8 @@ export async function* checkNotify({ notify, kafka }: Config, isWanted: boolean)
     yield refusal === null
       ? ok(
           SUBJECT,
-          'the receiver has taken a test message: see whether the message has arrived where people read it',
+          'the receiver has accepted a test message: see whether the message has arrived where people read it',
         )
-      : failure(SUBJECT, `the receiver takes no message: ${refusal.problem}`, refusal.remedy);
+      : failure(SUBJECT, `the receiver accepts no messages: ${refusal.problem}`, refusal.remedy);
   }
 }

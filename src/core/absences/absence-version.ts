@@ -18,7 +18,7 @@ export interface AbsenceVersionValue {
 
 /** Why a version is rejected if it is read with another student than its absence has. */
 export const OTHER_STUDENT =
-  'the record was of another student before: `student` of an absence does not change';
+  'the record belonged to another student before, but the `student` of an absence never changes';
 
 /** A version is deleted only if `deletedTime` is set (spec 2.2, 3 rule 2). `student`: see {@link studentFingerprint}. */
 export function versionRowOf(value: AbsenceVersionValue, student: number | null): VersionRow {

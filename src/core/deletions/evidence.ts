@@ -1,4 +1,4 @@
-import { countOf, outOf } from '../words.ts';
+import { countOf, formatCount, outOf } from '../words.ts';
 
 /**
  * How the scan of one scope ended. A scope is what one scan reads: a plain collection, a class, an afterschool or a
@@ -33,15 +33,15 @@ export interface Shortfall {
   readonly repeated: number;
 }
 
-/** Such as `120 of 122 rows came; 2 rows came twice`. */
+/** Such as `120 of 122 rows were returned, 2 of them twice`. */
 export function explainShort({ rows, total, repeated }: Shortfall): string {
-  const twice = repeated === 0 ? '' : `; ${countOf(repeated, 'row')} came twice`;
-  return `${outOf(rows, total)} rows came${twice}`;
+  const twice = repeated === 0 ? '' : `, ${formatCount(repeated)} of them twice`;
+  return `${outOf(rows, total)} rows were returned${twice}`;
 }
 
 /** The two ways out for a hub that counts more rows than it returns. */
 export const SHORT_REMEDY =
-  'Choose another hub.paging. Set hub.totals: ignored only if the people who run the hub say that its total counts rows that it never returns; otherwise rows that scans skip are removed.';
+  'Choose another hub.paging. Set hub.totals to "ignored" only if the people who run the hub say that its total counts rows that it never returns: with this setting, rows that a scan skips by mistake are removed.';
 
 /** What to do after a short full sync that is complete, because all rows that did not come are published. */
 export const COVERED_REMEDY =

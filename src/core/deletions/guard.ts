@@ -42,7 +42,7 @@ export function whyHold(
   const lost = rows.missing + rows.removedToday;
   const of = rows.known + rows.removedToday;
   const counted = `${grouped(lost)} of ${grouped(of)} rows${rows.removedToday > 0 ? ' today' : ''}`;
-  if (isMostOf(lost, of)) return `half or more is missing: ${counted}`;
+  if (isMostOf(lost, of)) return `half or more are missing: ${counted}`;
   if (lost > limits.rows && lost > of * limits.ratio)
     return `${counted} are missing, more than ${grouped(limits.rows)} and more than ${percent(limits.ratio)} %`;
   return null;

@@ -187,7 +187,7 @@ export function heardOf(living: OwnerHeartbeat | null, own: string): Heard {
     return { health: { ...parsed(health), collections: parsed(collections) }, note: parsed(note) };
   const why =
     version === own
-      ? 'its owner reports no health: a command is working on the tenant, or the tenant is moving to another process'
+      ? 'its owner does not report its health: a command is working on the tenant, or the tenant is moving to another process'
       : `a process of version ${printable(version)} mirrors the tenant, but this program is version ${own}`;
   const remedy =
     'Wait a few seconds. For a process of another version, run "rollcall status" with that version, or look at its status page.';

@@ -55,4 +55,4 @@ export class UnmetSettings {
 
 /** What to do about a setting that matches nothing at the hub. */
 export const UNMET_REMEDY =
-  'Correct the name in the configuration, or remove it. Until then this setting does nothing.';
+  'Correct the name in the configuration, or remove it. Until then this setting has no effect.';

@@ -185,7 +185,7 @@ const COLUMNS = [
 ];
 
 const LEGEND =
-  'on hold: rows whose removal needs a decision · rejects: rows that cannot be read ("rollcall tail rejects --to-end" says why) · complete up to: every change at the hub before this time is published, except removals (the time is normally as old as incremental syncs overlap, 5 min by default; newer changes are usually published, too) · in Kafka: rows in the topic now · at last full sync: rows that this sync found at the hub, or keys that a derived topic had then · derived: made from the collection above';
+  'on hold: rows whose removal needs a decision · rejects: rows that cannot be read ("rollcall tail rejects --to-end" says why) · complete up to: every change at the hub before this time is published, except removals (normally this time is incrementalOverlap ago, 5 min by default; newer changes are usually published, too) · in Kafka: rows in the topic now · at last full sync: rows that this sync found at the hub, or keys that a derived topic had then · derived: made from the collection above';
 
 /** A derived collection stands below its source. */
 function table({ tenant, collections }) {

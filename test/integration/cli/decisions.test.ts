@@ -103,7 +103,7 @@ it('"deletes approve" needs the digests of the current list, and removes only ro
   const { parts } = await listed();
   expect(keysOf(parts).toSorted()).toEqual(gone);
   const { stdout } = await say('deletes list');
-  expect(stdout).toContain('half or more is missing');
+  expect(stdout).toContain('half or more are missing');
   const [named, unnamed] = [
     parts[0]?.collections[0]?.keys[9] ?? '',
     parts[0]?.collections[0]?.keys[10] ?? '',
@@ -116,7 +116,7 @@ it('"deletes approve" needs the digests of the current list, and removes only ro
   const other = await say('deletes approve 0123456789ab');
   expect([other.code, other.stderr]).toEqual([
     3,
-    expect.stringContaining('some of these parts are not on the list: 0123456789ab'),
+    expect.stringContaining('nothing was removed: this part is not on the list: 0123456789ab'),
   ]);
   // Without a digest nobody can have looked at the list.
   expect((await say('deletes approve')).code).toBe(2);

@@ -186,7 +186,7 @@ it('"topics list" shows what differs, "apply" corrects settings, "recreate" need
   expect((await topics('recreate courses --yes')).code).toBe(2);
   await using owner = await startOwner(configFor());
   const refused = await topics('recreate users --yes');
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('runs tenant north')]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('mirrors tenant north')]);
   await owner.stop();
   expect(await recordsOf(['users'])).toEqual(before);
 });

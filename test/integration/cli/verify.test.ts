@@ -76,7 +76,7 @@ describe('verify', async () => {
       'if its scan is incomplete',
       1,
       '2 of 3',
-      /! users: \d+ of \d+ rows came\n→ .* run the command again/,
+      /! users: \d+ of \d+ rows were returned.*\n→ .* run the command again/,
       () => {
         tenant.hub.faults.set('skip-rows@users');
         // This is the row that the fault leaves out of the only page.
@@ -182,7 +182,7 @@ describe('verify', async () => {
     expect(await verify(tenant.config, '--collection', 'users')).toEqual(rowsOnHold);
     expect(await verify(inMemory, '--collection', 'users')).toEqual(rowsOnHold);
     const { stdout, stderr } = await rollcall(tenant.config, 'verify', '--collection', 'users', 'courses');
-    expect(stderr).toContain('users: rows are on hold after the next full sync: half or more');
+    expect(stderr).toContain('users: the next full sync will put rows on hold: half or more');
     expect(stdout).toContain('1 of 2 collections are equal.');
     expect(stdout).toContain(`On hold: a person must decide about ${gone.length} keys.\n`);
     expect(stdout).toContain('rollcall deletes list --tenant north\n');

@@ -13,7 +13,7 @@ it('a full sync with fewer rows than the hub counts removes no row, and counts n
   const total = ids.length;
   expect(await full()).toMatchObject({ kind: 'inconclusive', short: { total } });
   expect(progress()).toMatchObject({ complete: false, watermarkMs: null, lastCompleteFull: null });
-  expect(mirror.statusText()).toMatch(new RegExp(`results: .* \\d+ of ${total} rows came`));
+  expect(mirror.statusText()).toMatch(new RegExp(`results: .* \\d+ of ${total} rows were returned`));
   faults.clear();
   faults.set('skip-rows', { times: 1 });
   // The confirming sync reads everything.

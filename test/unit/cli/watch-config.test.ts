@@ -126,5 +126,5 @@ it('an invalid configuration on disk is logged once, and shown everywhere until 
   await taken();
   const remedy = expect.stringContaining('Restart') as string;
   await expectShown(true, { remedy }, 'Restart');
-  expect(process.lines.join('')).toMatch(/"added":\["east"\][^]*another value of http.port/);
+  expect(process.lines.join('')).toMatch(/"added":\["east"\][^]*differs in http.port/);
 });

@@ -112,7 +112,7 @@ it('a replaced secret of Kafka or Redis is used at its next use, and a key of ps
   expect(file.changed()).toEqual(NOTHING);
   expect(revealed()).toEqual([sasl, password, newCert, newKey]);
   expect(pseudonymise?.key.reveal()).toBe('key 1 of sixteen characters or more');
-  expect(file.note?.why).toContain('another value of pseudonymise.key:');
+  expect(file.note?.why).toContain('differs in pseudonymise.key:');
   expect(file.note?.why).not.toContain('sixteen');
 });
 
@@ -175,7 +175,7 @@ it('a changed setting of the process waits for a restart, but changed tenants ar
   expect(file.config.redis?.password?.reveal()).toBe('redis-1');
   expect(file.config.tenants[0]?.hub.clientSecret.reveal()).toBe('hub-2');
   const settings = 'kafka.brokers, kafka.session, redis.username, redis.password, http.port';
-  expect(file.note?.why).toContain(`another value of ${settings}:`);
+  expect(file.note?.why).toContain(`differs in ${settings}:`);
   expect(file.note?.remedy).toContain('Restart the process');
   expect(file.isValid).toBe(true);
   write({ redis: redis({ password: 'redis-3' }) });

@@ -95,7 +95,7 @@ it('tenants without an owner are shown first, then the decisions of other proces
   const { summary, needsPerson, tenants } = await shown();
   expect(tenants.slice(0, 4).map(({ tenant, headline }) => `${tenant} ${headline}`)).toEqual([
     't001 owner: no process mirrors the tenant',
-    't002 owner: its owner reports no health: a command is working on the tenant, or the tenant is moving to another process',
+    't002 owner: its owner does not report its health: a command is working on the tenant, or the tenant is moving to another process',
     't003 owner: a process of version 9.9.9 mirrors the tenant, but this program is version 1.2.3',
     't019 needs a decision: 7 rows are on hold in users, for 0 s',
   ]);

@@ -93,8 +93,8 @@ it.each<[string, Script]>([
     [3, 1],
   );
   expect(told.logged()).toEqual([
-    expect.stringMatching(/^the receiver of notify\.url takes no message: it /),
-    'the receiver of notify.url takes messages again',
+    expect.stringMatching(/^the receiver of notify\.url accepts no messages: it /),
+    'the receiver of notify.url accepts messages again',
   ]);
   expect(told.said.join('')).not.toMatch(/secret|sig=x|127\.0\.0\.1/);
 });
@@ -102,7 +102,7 @@ it.each<[string, Script]>([
 it.each([
   [503, 'Make the receiver answer'],
   [403, 'Check notify.url and notify.token'],
-  [429, 'the receiver takes no more messages for now'],
+  [429, 'the receiver accepts no more messages for now'],
 ])(
   'the remedy for a receiver of notices that answers %i says what is to be looked at',
   async (status, remedy) => {

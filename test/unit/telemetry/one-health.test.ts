@@ -89,7 +89,7 @@ const manyRejects = syncEnded({
   rejects: 62,
   progress: loaded('users', START_MS, { rows: 148, rowsRejected: 62 }),
 });
-const inconclusive = { outcome: 'inconclusive', why: '190 of 250 rows came' } as const;
+const inconclusive = { outcome: 'inconclusive', why: '190 of 250 rows were returned' } as const;
 const short = { rows: 190, total: 250, repeated: 0, isCovered: false };
 const rowsOnHold = (rows: number, onHoldSinceMs: number | null) =>
   syncEnded({ ...sync('FULL'), progress: onHoldIn('users', rows, { nowMs: START_MS, onHoldSinceMs }) });

@@ -92,7 +92,7 @@ it.each<[what: string, script: Script, level: string, text: RegExp, hub?: string
 ])('check %s', async (_, script, level, text, hub) => {
   const { users } = await check(script, { hub });
   expect(users).toMatchObject({ level, text: expect.stringMatching(text) as string });
-  if (users?.text.startsWith('3 of 9')) expect(users.remedy).toContain('hub.totals: ignored');
+  if (users?.text.startsWith('3 of 9')) expect(users.remedy).toContain('hub.totals to "ignored"');
 });
 
 it('check reports a failed collection beside the others, and a common cause of all of them only once', async () => {

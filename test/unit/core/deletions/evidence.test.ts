@@ -37,12 +37,12 @@ it.each<[string, Partial<ScanEvidence>, string]>([
   if (kind === 'complete') expect(verdict).toEqual({ kind, missesNeeded: 2 });
 });
 
-it('a short scan says how many of the counted rows came, and how many came twice', () => {
+it('a short scan says how many of the counted rows were returned, and how many of them twice', () => {
   const short = verdictOn({ ...GIVEN, rows: 192, distinctRows: 190, totalAtEnd: 251 });
   const shortfall = { rows: 190, total: 250, repeated: 2 };
   expect(short).toEqual({ kind: 'short', shortfall, isComposed: false });
-  expect(explainShort(shortfall)).toBe('190 of 250 rows came; 2 rows came twice');
-  expect(explainShort({ ...shortfall, repeated: 0 })).toBe('190 of 250 rows came');
+  expect(explainShort(shortfall)).toBe('190 of 250 rows were returned, 2 of them twice');
+  expect(explainShort({ ...shortfall, repeated: 0 })).toBe('190 of 250 rows were returned');
 });
 
 it('a row of a list read by offset is missing after three misses if no total agreed with the list', () => {

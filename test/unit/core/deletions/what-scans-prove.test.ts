@@ -56,7 +56,7 @@ it('a short full sync is complete if its scope has as many known rows as the hub
     verdictsOf(scans).ofSync({ unseen, known: 10 });
   const shortfall = { rows: 8, total: 10, repeated: 1 };
   expect(verdictOn([short], 'short|a', 'short|b')).toEqual({ whyInconclusive: null, short: shortfall });
-  const why = '8 of 10 rows came; 1 row came twice';
+  const why = '8 of 10 rows were returned, 1 of them twice';
   expect(verdictOn([short, whole], 'short|a', 'whole|b')).toEqual({ whyInconclusive: why, short: shortfall });
   // The rows of a composed scope are one record, of which nothing is known alone.
   const composed = { ...short, isComposed: true };
