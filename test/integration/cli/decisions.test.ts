@@ -171,7 +171,7 @@ it('the running process carries out "deletes approve", and goes on mirroring', a
   const approved = await say(`deletes approve ${digestsOf((await listed()).parts)}`);
   expect([approved.code, approved.stderr]).toEqual([
     0,
-    expect.stringContaining('asking the process that runs'),
+    expect.stringContaining('asking the process that mirrors'),
   ]);
   expect(approved.stdout).toMatch(/courses\s+removed\s+14\s+14\s+0/);
   // Without waiting: the process announces what it has done before the command ends.

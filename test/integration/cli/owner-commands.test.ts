@@ -89,7 +89,7 @@ async function spoilIndex(): Promise<string[]> {
 /** Runs a command with `--json`, by itself or by the process that runs. */
 async function command(isAsked: boolean, ...args: string[]): Promise<Ended> {
   const ended = await rollcall(config, ...args, '--json');
-  expect(ended.stderr.includes('asking the process that runs')).toBe(isAsked);
+  expect(ended.stderr.includes('asking the process that mirrors')).toBe(isAsked);
   return ended;
 }
 async function republish(

@@ -23,7 +23,7 @@ it('if the owner that handles a command is killed, the command asks the next own
   mirror.hub.faults.set('latency=1000@users');
   mirror.hub.requests.clear();
   const command = startRollcall(mirror.configText, 'pull', '--full');
-  await command.says('asking the process that runs');
+  await command.says('asking the process that mirrors');
   // The owner handles the request: it reads all rows of the hub, not only changed ones.
   await vi.waitFor(() => {
     const asked = mirror.hub.requests.all().filter(({ target }) => target === 'users');
@@ -36,7 +36,7 @@ it('if the owner that handles a command is killed, the command asks the next own
   mirror.hub.faults.clear();
   const { code, stderr } = await command.ended;
   expect(stderr).toContain("finding the tenant's present owner");
-  expect(stderr.split('asking the process that runs').length - 1).toBe(2);
+  expect(stderr.split('asking the process that mirrors').length - 1).toBe(2);
   expect(code).toBe(0);
   await second.says('"mirroring"');
   const ended = await second.stop();
