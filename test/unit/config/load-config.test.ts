@@ -10,6 +10,7 @@ import { EXIT, exitCodeOf } from '../../../src/cli/exit-code.ts';
 import { RollcallError } from '../../../src/errors.ts';
 import { COLLECTIONS } from '../../../src/model/collections.ts';
 import { load, loadFilled, PEM, refusal, refusalOf, yamlWith } from './config-text.ts';
+import { forMany } from '../support/for-all.ts';
 
 function tenantWith(text: string) {
   const [tenant] = load(yamlWith({ tenant: text })).tenants;
@@ -254,16 +255,13 @@ it('any text in place of a configuration or a section is accepted, or refused by
     .tuple(fc.constantFrom(...sections), tree)
     .map(([section, value]) => yamlWith({ tenant: `${section}: ${JSON.stringify(value)}` }));
   const files = fc.oneof(tree.map(stringify), fc.string({ unit }), inSection);
-  fc.assert(
-    fc.property(files, (text) => {
-      try {
-        load(text, { env: { A: 'a', HUB_SECRET: 's' } });
-      } catch (error) {
-        expect(error).toBeInstanceOf(RollcallError);
-      }
-    }),
-    { numRuns: 600 },
-  );
+  forMany(600, [files], (text) => {
+    try {
+      load(text, { env: { A: 'a', HUB_SECRET: 's' } });
+    } catch (error) {
+      expect(error).toBeInstanceOf(RollcallError);
+    }
+  });
 });
 
 const FILLED = {

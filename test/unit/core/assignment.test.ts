@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { assign, type Member } from '../../../src/core/assignment.ts';
+import { forAll } from '../support/for-all.ts';
 
 const tenantIds = (count: number): string[] => Array.from({ length: count }, (_, index) => `t${index}`);
 const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 60 });
@@ -54,28 +55,26 @@ function spreadOf(parts: readonly (readonly string[])[]): number {
 const known = (members: readonly Member[]): string[] => [...new Set(members.flatMap(({ knows }) => knows))];
 
 it('an assignment gives each tenant that any worker knows to exactly one worker that knows it', () => {
-  fc.assert(
-    fc.property(fc.oneof(alike, unlike, mixed), fc.infiniteStream(fc.nat()), (members, keys) => {
-      const assigned = assign(members);
-      expect([...assigned.keys()].sort()).toEqual(members.map(({ id }) => id).sort());
-      expect([...assigned.values()].flat().sort()).toEqual(known(members).sort());
-      for (const { id, knows } of members)
-        expect(assigned.get(id)?.filter((tenant) => !knows.includes(tenant))).toEqual([]);
-      const shuffled = <T>(values: readonly T[]): T[] =>
-        values
-          .map((value) => [keys.next().value ?? 0, value] as const)
-          .sort(([one], [other]) => one - other)
-          .map(([, value]) => value);
-      const again = shuffled(members).map(({ holds, knows, ...rest }) =>
-        Object.assign(rest, { holds: shuffled(holds), knows: shuffled(knows) }),
-      );
-      expect(sorted(assign(again))).toEqual(sorted(assigned));
-      // Of what all know, the numbers of two workers differ by at most one.
-      if (new Set(members.map(({ revision }) => revision)).size > 1) return;
-      const isCommon = (tenant: string) => members.every(({ knows }) => knows.includes(tenant));
-      expect(spreadOf([...assigned.values()].map((has) => has.filter(isCommon)))).toBeLessThanOrEqual(1);
-    }),
-  );
+  forAll([fc.oneof(alike, unlike, mixed), fc.infiniteStream(fc.nat())], (members, keys) => {
+    const assigned = assign(members);
+    expect([...assigned.keys()].sort()).toEqual(members.map(({ id }) => id).sort());
+    expect([...assigned.values()].flat().sort()).toEqual(known(members).sort());
+    for (const { id, knows } of members)
+      expect(assigned.get(id)?.filter((tenant) => !knows.includes(tenant))).toEqual([]);
+    const shuffled = <T>(values: readonly T[]): T[] =>
+      values
+        .map((value) => [keys.next().value ?? 0, value] as const)
+        .sort(([one], [other]) => one - other)
+        .map(([, value]) => value);
+    const again = shuffled(members).map(({ holds, knows, ...rest }) =>
+      Object.assign(rest, { holds: shuffled(holds), knows: shuffled(knows) }),
+    );
+    expect(sorted(assign(again))).toEqual(sorted(assigned));
+    // Of what all know, the numbers of two workers differ by at most one.
+    if (new Set(members.map(({ revision }) => revision)).size > 1) return;
+    const isCommon = (tenant: string) => members.every(({ knows }) => knows.includes(tenant));
+    expect(spreadOf([...assigned.values()].map((has) => has.filter(isCommon)))).toBeLessThanOrEqual(1);
+  });
 });
 
 it('an assignment moves no more tenants than an even share requires, if no two workers hold the same one', () => {
@@ -83,30 +82,26 @@ it('an assignment moves no more tenants than an even share requires, if no two w
     const free = new Set(known(members));
     return members.map((each) => ({ ...each, holds: each.holds.filter((tenant) => free.delete(tenant)) }));
   });
-  fc.assert(
-    fc.property(apart, (members) => {
-      const tenants = known(members).length;
-      const each = Math.floor(tenants / members.length);
-      const larger = tenants % members.length;
-      const tooMany = members
-        .map(({ holds }) => holds.length)
-        .sort((one, other) => other - one)
-        .map((load, at) => Math.max(0, load - each - (at < larger ? 1 : 0)));
-      const needed = tooMany.reduce((sum, count) => sum + count, 0);
-      expect(moved(members, assign(members))).toHaveLength(needed);
-    }),
-  );
+  forAll([apart], (members) => {
+    const tenants = known(members).length;
+    const each = Math.floor(tenants / members.length);
+    const larger = tenants % members.length;
+    const tooMany = members
+      .map(({ holds }) => holds.length)
+      .sort((one, other) => other - one)
+      .map((load, at) => Math.max(0, load - each - (at < larger ? 1 : 0)));
+    const needed = tooMany.reduce((sum, count) => sum + count, 0);
+    expect(moved(members, assign(members))).toHaveLength(needed);
+  });
 });
 
 it('an assignment moves no tenant of a living worker if nothing changes, or if revisions differ', () => {
-  fc.assert(
-    fc.property(unlike.map(after), fc.nat(), (group, at) => {
-      expect(moved(group, assign(group))).toEqual([]);
-      const newer = { id: 'newer', holds: [], knows: known(group), revision: 'two' };
-      for (const left of [group, group.toSpliced(at % group.length, 1)])
-        expect(moved(left, assign([...left, newer]))).toEqual([]);
-    }),
-  );
+  forAll([unlike.map(after), fc.nat()], (group, at) => {
+    expect(moved(group, assign(group))).toEqual([]);
+    const newer = { id: 'newer', holds: [], knows: known(group), revision: 'two' };
+    for (const left of [group, group.toSpliced(at % group.length, 1)])
+      expect(moved(left, assign([...left, newer]))).toEqual([]);
+  });
 });
 
 /** A settled group, of which one knows other tenants, and what follows when it alone knows, and when all do. */
@@ -118,50 +113,44 @@ function reached(group: readonly Member[], at: number, knows: readonly string[])
 }
 
 it('a tenant that only one worker knows goes to it, and moves at most one once all workers know it', () => {
-  fc.assert(
-    fc.property(settled, fc.nat(), ({ group, tenants }, at) => {
-      const { one, assigned, movedLater } = reached(group, at, [...tenants, 'new']);
-      expect(assigned.get(one)).toContain('new');
-      expect(moved(group, assigned)).toEqual([]);
-      expect(movedLater.length).toBeLessThanOrEqual(1);
-    }),
-  );
+  forAll([settled, fc.nat()], ({ group, tenants }, at) => {
+    const { one, assigned, movedLater } = reached(group, at, [...tenants, 'new']);
+    expect(assigned.get(one)).toContain('new');
+    expect(moved(group, assigned)).toEqual([]);
+    expect(movedLater.length).toBeLessThanOrEqual(1);
+  });
 });
 
 it('a tenant that one worker no longer knows goes to a worker that still knows it, or stays there', () => {
-  fc.assert(
-    fc.property(settled, fc.nat(), fc.nat(), ({ group, tenants }, at, which) => {
-      const gone = tenants[which % Math.max(1, tenants.length)];
-      if (gone === undefined || group.length === 1) return;
-      const knows = tenants.filter((tenant) => tenant !== gone);
-      const { one, assigned, movedLater } = reached(group, at, knows);
-      const holderOf = (shares: Iterable<readonly [string, readonly string[]]>) =>
-        [...shares].find(([, has]) => has.includes(gone))?.[0];
-      const before = holderOf(group.map(({ id, holds }) => [id, holds]));
-      const holder = holderOf(assigned);
-      expect(holder).not.toBe(one);
-      if (before !== one) expect(holder).toBe(before);
-      expect(moved(group, assigned).filter((tenant) => tenant !== gone).length).toBeLessThanOrEqual(1);
-      expect(movedLater).toEqual([gone]);
-    }),
-  );
+  forAll([settled, fc.nat(), fc.nat()], ({ group, tenants }, at, which) => {
+    const gone = tenants[which % Math.max(1, tenants.length)];
+    if (gone === undefined || group.length === 1) return;
+    const knows = tenants.filter((tenant) => tenant !== gone);
+    const { one, assigned, movedLater } = reached(group, at, knows);
+    const holderOf = (shares: Iterable<readonly [string, readonly string[]]>) =>
+      [...shares].find(([, has]) => has.includes(gone))?.[0];
+    const before = holderOf(group.map(({ id, holds }) => [id, holds]));
+    const holder = holderOf(assigned);
+    expect(holder).not.toBe(one);
+    if (before !== one) expect(holder).toBe(before);
+    expect(moved(group, assigned).filter((tenant) => tenant !== gone).length).toBeLessThanOrEqual(1);
+    expect(movedLater).toEqual([gone]);
+  });
 });
 
 it('a roll-out moves each tenant once if every worker has one, and the new workers share them evenly', () => {
-  fc.assert(
-    fc.property(settled, ({ group, tenants }) => {
-      fc.pre(tenants.length >= group.length);
-      let members = group;
-      let moves = 0;
-      for (const [at, { id }] of group.entries()) {
-        members = after([...members, { id: `n${at}`, holds: [], knows: tenants, revision: 'two' }]);
-        const rest = members.filter((each) => each.id !== id);
-        moves += members.find((each) => each.id === id)?.holds.length ?? 0;
-        moves += moved(rest, assign(rest)).length;
-        members = after(rest);
-      }
-      expect(moves).toBe(tenants.length);
-      expect(spreadOf(members.map(({ holds }) => holds))).toBeLessThanOrEqual(1);
-    }),
-  );
+  forAll([settled], ({ group, tenants }) => {
+    fc.pre(tenants.length >= group.length);
+    let members = group;
+    let moves = 0;
+    for (const [at, { id }] of group.entries()) {
+      members = after([...members, { id: `n${at}`, holds: [], knows: tenants, revision: 'two' }]);
+      const rest = members.filter((each) => each.id !== id);
+      moves += members.find((each) => each.id === id)?.holds.length ?? 0;
+      moves += moved(rest, assign(rest)).length;
+      members = after(rest);
+    }
+    expect(moves).toBe(tenants.length);
+    expect(spreadOf(members.map(({ holds }) => holds))).toBeLessThanOrEqual(1);
+  });
 });

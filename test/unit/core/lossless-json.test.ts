@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 
 import { parseLossless } from '../../../src/core/rows/lossless-json.ts';
 import { isRawJson } from '../../../src/core/rows/raw-json.ts';
+import { forMany } from '../support/for-all.ts';
 
 it(
   'the digits of a number that a double cannot hold are kept anywhere in a JSON text',
@@ -31,27 +32,21 @@ it('any JSON is read as JSON.parse reads it, even beside a number that a double 
     fc.json(),
     fc.constantFrom(...traps, '__proto__').map((trap) => JSON.stringify({ [trap]: [trap] })),
   );
-  fc.assert(
-    fc.property(text, (json) => {
-      expect(JSON.stringify(parseLossless(json))).toBe(JSON.stringify(JSON.parse(json)));
-      const beside = `{"n":12345678901234567890,"of":${JSON.stringify(JSON.parse(json))}}`;
-      expect(JSON.stringify(parseLossless(beside))).toBe(beside);
-    }),
-    { numRuns: 500 },
-  );
+  forMany(500, [text], (json) => {
+    expect(JSON.stringify(parseLossless(json))).toBe(JSON.stringify(JSON.parse(json)));
+    const beside = `{"n":12345678901234567890,"of":${JSON.stringify(JSON.parse(json))}}`;
+    expect(JSON.stringify(parseLossless(beside))).toBe(beside);
+  });
 });
 
 it('a number in JSON keeps its value, whatever its digits', () => {
   const digits = fc.stringMatching(/^-?(0|[1-9]\d{0,40})(\.\d{1,40})?([eE][+-]?\d{1,4})?$/);
-  fc.assert(
-    fc.property(digits, (number) => {
-      const [read] = parseLossless(`[${number}]`) as [unknown];
-      expect(isRawJson(read) ? read.rawJSON : valueOf(String(read))).toEqual(
-        isRawJson(read) ? number : valueOf(number),
-      );
-    }),
-    { numRuns: 1_000 },
-  );
+  forMany(1_000, [digits], (number) => {
+    const [read] = parseLossless(`[${number}]`) as [unknown];
+    expect(isRawJson(read) ? read.rawJSON : valueOf(String(read))).toEqual(
+      isRawJson(read) ? number : valueOf(number),
+    );
+  });
 });
 
 it('broken JSON is refused, and a `__proto__` in JSON reaches no prototype', () => {

@@ -2,15 +2,13 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import { isNoTime, parseDate, parseTimestamp } from '../../../src/core/rows/timestamps.ts';
+import { forMany } from '../support/for-all.ts';
 
 it('every instant of the years 1 to 9999 is read as itself', () => {
   const [min, max] = [Date.parse('0001-01-01T00:00:00.001Z'), Date.parse('9999-12-31T23:59:59.999Z')];
-  fc.assert(
-    fc.property(fc.integer({ min, max }), (ms) => {
-      expect(parseTimestamp(new Date(ms).toISOString())).toBe(ms);
-    }),
-    { numRuns: 2000 },
-  );
+  forMany(2000, [fc.integer({ min, max })], (ms) => {
+    expect(parseTimestamp(new Date(ms).toISOString())).toBe(ms);
+  });
 });
 
 it.each([

@@ -8,6 +8,7 @@ import {
 } from '../../../examples/absence-lessons/absence-lessons.ts';
 import { zoneClock } from '../../../src/core/zone-clock.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
+import { forAll, forMany } from '../support/for-all.ts';
 
 const ZONE = 'Europe/Oslo';
 const MINUTE_MS = 60_000;
@@ -53,33 +54,29 @@ function minutesOf(from: number | null, to: number | null): Set<number> {
 }
 
 it('an absence touches exactly the lessons that share a minute with it, of the class if it names one', () => {
-  fc.assert(
-    fc.property(absences, lessons, (absence, all) => {
-      const away = minutesOf(absence.fromTime, absence.toTime);
-      const named = absence.classesAffected?.sourcedId;
-      const expected = all.filter(
-        ({ start, end, classes }) =>
-          !minutesOf(start, end).isDisjointFrom(away) &&
-          (named === undefined || (classes ?? []).map(({ sourcedId }) => sourcedId).includes(named)),
-      );
-      const found = lessonsOf(absence, [{ lessons: all }]);
-      expect(new Set(found)).toEqual(new Set(expected));
-      expect(found).toHaveLength(expected.length);
-    }),
-  );
+  forAll([absences, lessons], (absence, all) => {
+    const away = minutesOf(absence.fromTime, absence.toTime);
+    const named = absence.classesAffected?.sourcedId;
+    const expected = all.filter(
+      ({ start, end, classes }) =>
+        !minutesOf(start, end).isDisjointFrom(away) &&
+        (named === undefined || (classes ?? []).map(({ sourcedId }) => sourcedId).includes(named)),
+    );
+    const found = lessonsOf(absence, [{ lessons: all }]);
+    expect(new Set(found)).toEqual(new Set(expected));
+    expect(found).toHaveLength(expected.length);
+  });
 });
 
 it('the lessons of an absence are in order of time, whatever the order of the days', () => {
-  fc.assert(
-    fc.property(absences, lessons, lessons, (absence, one, other) => {
-      const found = lessonsOf(absence, [{ lessons: one }, { lessons: other }]);
-      const turned = lessonsOf(absence, [{ lessons: other.toReversed() }, { lessons: one.toReversed() }]);
-      const timesOf = (all: readonly Lesson[]) => all.map(({ start, end, id }) => [start, end, id ?? '']);
-      expect(timesOf(turned)).toEqual(timesOf(found));
-      const starts = found.map(({ start }) => start ?? 0);
-      expect(starts).toEqual(starts.toSorted((a, b) => a - b));
-    }),
-  );
+  forAll([absences, lessons, lessons], (absence, one, other) => {
+    const found = lessonsOf(absence, [{ lessons: one }, { lessons: other }]);
+    const turned = lessonsOf(absence, [{ lessons: other.toReversed() }, { lessons: one.toReversed() }]);
+    const timesOf = (all: readonly Lesson[]) => all.map(({ start, end, id }) => [start, end, id ?? '']);
+    expect(timesOf(turned)).toEqual(timesOf(found));
+    const starts = found.map(({ start }) => start ?? 0);
+    expect(starts).toEqual(starts.toSorted((a, b) => a - b));
+  });
 });
 
 const MARCH = { from: '2026-03-09', to: '2026-03-12' };
@@ -117,29 +114,24 @@ it('keys of schedules lead to every lesson that an absence touches, and to no la
   const spans = fc.integer({ min: 1, max: 4 * DAY_MS });
   const lessonSpans = fc.integer({ min: 1, max: 12 * HOUR_MS });
   const students = fc.string({ unit: fc.constantFrom('a', '|', '%', '7', 'C') });
-  fc.assert(
-    fc.property(
-      fc.record({
-        zone: fc.constantFrom(...zones),
-        from: instants,
-        span: spans,
-        long: lessonSpans,
-        id: students,
-        at: fc.nat(),
-      }),
-      ({ zone, from, span, long, id, at }) => {
-        const absence = absenceOf(from, from + span, id);
-        // any lesson that overlaps the absence
-        const start = from - long + 1 + (at % (span + long - 1));
-        const lesson = { id: 'l', start, end: start + long, classes: null };
-        const clock = zoneClock(zone);
-        const keys = scheduleKeys(absence, zone, HELD);
-        expect(lessonsOf(absence, [{ lessons: [lesson] }])).toEqual([lesson]);
-        expect(keys).toContain(compositeKey(id, clock.dateAt(start)));
-        expect(keys.at(-1)).toBe(compositeKey(id, clock.dateAt(from + span - 1)));
-        expect(new Set(keys).size).toBe(keys.length);
-      },
-    ),
-    { numRuns: 500 },
-  );
+  const given = fc.record({
+    zone: fc.constantFrom(...zones),
+    from: instants,
+    span: spans,
+    long: lessonSpans,
+    id: students,
+    at: fc.nat(),
+  });
+  forMany(500, [given], ({ zone, from, span, long, id, at }) => {
+    const absence = absenceOf(from, from + span, id);
+    // any lesson that overlaps the absence
+    const start = from - long + 1 + (at % (span + long - 1));
+    const lesson = { id: 'l', start, end: start + long, classes: null };
+    const clock = zoneClock(zone);
+    const keys = scheduleKeys(absence, zone, HELD);
+    expect(lessonsOf(absence, [{ lessons: [lesson] }])).toEqual([lesson]);
+    expect(keys).toContain(compositeKey(id, clock.dateAt(start)));
+    expect(keys.at(-1)).toBe(compositeKey(id, clock.dateAt(from + span - 1)));
+    expect(new Set(keys).size).toBe(keys.length);
+  });
 });

@@ -5,6 +5,7 @@ import {
   type MissingFacts,
   type MissingOutcome,
 } from '../../../../src/core/deletions/decide-missing.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const LIMITS = { rows: 3, ratio: 0.05 };
 
@@ -178,22 +179,20 @@ it('a row is removed only if it was missed twice in a row and is not on hold, or
     { maxLength: 8 },
   );
   const sync = fc.record({ missed: ids, isOtherOnHold: fc.boolean(), approved: fc.option(ids, { freq: 8 }) });
-  fc.assert(
-    fc.property(fc.array(sync, { maxLength: 12 }), (syncs) => {
-      let settled: MissingOutcome | null = null;
-      let missedBefore = new Set<string>();
-      for (const [atMs, { missed, isOtherOnHold, approved: listed }] of syncs.entries()) {
-        const given = listed === null ? null : new Set(listed);
-        const wasOnHold: boolean = settled?.onHoldSinceMs != null;
-        settled = next(settled, { missed, approvedKeys: given, isOtherOnHold, atMs, known: 40 });
-        for (const key of settled.remove) {
-          const isLeft = given !== null && wasOnHold && missedBefore.has(key);
-          const isFree = settled.onHoldSinceMs === null && !isOtherOnHold && missedBefore.has(key) && !isLeft;
-          expect(given?.has(key) === true || isFree).toBe(true);
-          expect(missed).toContain(key);
-        }
-        missedBefore = new Set(missed);
+  forAll([fc.array(sync, { maxLength: 12 })], (syncs) => {
+    let settled: MissingOutcome | null = null;
+    let missedBefore = new Set<string>();
+    for (const [atMs, { missed, isOtherOnHold, approved: listed }] of syncs.entries()) {
+      const given = listed === null ? null : new Set(listed);
+      const wasOnHold: boolean = settled?.onHoldSinceMs != null;
+      settled = next(settled, { missed, approvedKeys: given, isOtherOnHold, atMs, known: 40 });
+      for (const key of settled.remove) {
+        const isLeft = given !== null && wasOnHold && missedBefore.has(key);
+        const isFree = settled.onHoldSinceMs === null && !isOtherOnHold && missedBefore.has(key) && !isLeft;
+        expect(given?.has(key) === true || isFree).toBe(true);
+        expect(missed).toContain(key);
       }
-    }),
-  );
+      missedBefore = new Set(missed);
+    }
+  });
 });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { whyHold } from '../../../../src/core/deletions/guard.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const LIMITS = { rows: 50, ratio: 0.05 };
 const why = (missing: number, known: number, removedToday = 0) =>
@@ -35,11 +36,9 @@ it('the guard counts the removals of the day, so that a mass deletion cannot com
   expect(why(30, 970, 30)).toBe('60 of 1,000 rows today are missing, more than 50 and more than 5 %');
   const count = fc.nat({ max: 3_000 });
   const some = fc.integer({ min: 1, max: 3_000 });
-  fc.assert(
-    fc.property(some, count, some, count, (missing, more, known, removedToday) => {
-      expect(
-        why(missing, known, removedToday) === null || why(missing + more, known, removedToday) !== null,
-      ).toBe(true);
-    }),
-  );
+  forAll([some, count, some, count], (missing, more, known, removedToday) => {
+    expect(
+      why(missing, known, removedToday) === null || why(missing + more, known, removedToday) !== null,
+    ).toBe(true);
+  });
 });

@@ -5,6 +5,7 @@ import { DayReader, type DaySchedule, type StudentDays } from '../../../../src/c
 import { createValueCodec } from '../../../../src/core/avro/value-codec.ts';
 import { DEFAULT_LESSON_FIELDS } from '../support/lesson-fields.ts';
 import { schemaOf } from '../support/rows.ts';
+import { forMany } from '../../support/for-all.ts';
 
 type DayReaderOptions = ConstructorParameters<typeof DayReader>[0];
 
@@ -179,18 +180,13 @@ it('every lesson appears in its day or in a reject, and no lesson makes the read
   const [json, text] = [fc.jsonValue(), time];
   const parts = fc.record({ id: json, start: text, end: text, class: json, x: json }, { requiredKeys: [] });
   const anyLesson = fc.oneof(json, parts);
-  fc.assert(
-    fc.property(fc.array(anyLesson, { maxLength: 5 }), (lessons) => {
-      const days = read([...lessons, OUTSIDE]);
-      const texts = days.rows.flatMap(({ decoded: reading }) =>
-        reading.kind === 'row'
-          ? (reading.value as DaySchedule).lessons.map(({ raw }) => raw)
-          : [reading.text],
-      );
-      const shown = lessons.filter((one) => texts.join('\n').includes(JSON.stringify(one)));
-      if (days.isUnread) expect(shown).not.toEqual([]);
-      else expect(shown).toEqual(lessons);
-    }),
-    { numRuns: 300 },
-  );
+  forMany(300, [fc.array(anyLesson, { maxLength: 5 })], (lessons) => {
+    const days = read([...lessons, OUTSIDE]);
+    const texts = days.rows.flatMap(({ decoded: reading }) =>
+      reading.kind === 'row' ? (reading.value as DaySchedule).lessons.map(({ raw }) => raw) : [reading.text],
+    );
+    const shown = lessons.filter((one) => texts.join('\n').includes(JSON.stringify(one)));
+    if (days.isUnread) expect(shown).not.toEqual([]);
+    else expect(shown).toEqual(lessons);
+  });
 });
