@@ -28,14 +28,13 @@ export function crossCheck(value: unknown): Finding[] {
 }
 
 function repeatedIds(tenants: readonly Written[]): Finding[] {
-  const firstAt = new Map<unknown, number>();
-  return tenants.flatMap(({ id }, index) => {
-    if (typeof id !== 'string') return [];
-    const first = firstAt.get(id);
-    if (first === undefined) firstAt.set(id, index);
-    return first === undefined
-      ? []
-      : [{ path: ['tenants', index, 'id'], message: `is the same as tenants[${first}].id; ids must differ` }];
+  const ids = tenants.map(({ id }) => id);
+  return ids.flatMap((id, index) => {
+    const first = ids.indexOf(id);
+    if (typeof id !== 'string' || first === index) return [];
+    return [
+      { path: ['tenants', index, 'id'], message: `is the same as tenants[${first}].id; ids must differ` },
+    ];
   });
 }
 

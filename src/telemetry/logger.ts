@@ -64,29 +64,22 @@ export function openLogDestination(
 const MAX_DEPTH = 6;
 const MAX_ITEMS = 100;
 
-function redactMap(map: object, depth = 0): Record<string, unknown> {
-  const entries = Object.entries(map).slice(0, MAX_ITEMS);
-  return Object.fromEntries(entries.map(([key, value]) => [key, redactField(key, value, depth + 1)]));
-}
-
-function redactField(key: string, value: unknown, depth: number): unknown {
+/** `key`: of the field that has the value; empty for an item of a list. */
+function redact(value: unknown, depth = 0, key = ''): unknown {
   if (SECRET_KEY.test(key)) return REDACTED;
   // A text that was thrown may quote data, too.
-  if (key.startsWith('err') && typeof value === 'string') return safeError(value);
-  return redact(value, depth);
-}
-
-function redact(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return scrub(value);
+  if (typeof value === 'string') return key.startsWith('err') ? safeError(value) : scrub(value);
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Error) return safeError(value);
   if (depth > MAX_DEPTH) return '[too deep]';
   if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => redact(item, depth + 1));
-  return 'toJSON' in value ? value : redactMap(value, depth);
+  if ('toJSON' in value) return value;
+  const fields = Object.entries(value).slice(0, MAX_ITEMS);
+  return Object.fromEntries(fields.map(([name, each]) => [name, redact(each, depth + 1, name)]));
 }
 
 /** A parameter of a line: fields or an error, then the message and its values. Of an error, pino takes its message. */
 function safeParameter(value: unknown, index: number): unknown {
-  if (!(value instanceof Error)) return redact(value, 0);
+  if (!(value instanceof Error)) return redact(value);
   return index === 0 ? { err: safeError(value) } : safeErrorMessage(value);
 }

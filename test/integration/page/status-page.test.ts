@@ -43,7 +43,6 @@ async function serve(board: Board): Promise<string> {
 async function open(
   url: string,
   { width = 1280, colorScheme = 'light' }: { width?: number; colorScheme?: 'light' | 'dark' } = {},
-  awaited = 'details',
 ): Promise<Page> {
   if (browser === undefined) throw new Error('no Chromium');
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
@@ -52,7 +51,7 @@ async function open(
   page.on('pageerror', (error) => messages.push(error.message));
   page.on('request', (request) => requests.push(request.url()));
   await page.goto(url);
-  await page.waitForSelector(awaited);
+  await page.waitForSelector('details');
   return page;
 }
 

@@ -1,17 +1,9 @@
 import { expect, it } from 'vitest';
 import { noteOutcomes } from '../../../src/cli/outcomes.ts';
 import { withConfirming } from '../../../src/cli/pull.ts';
-import { colorsFor, createOutput, formatTable } from '../../../src/cli/output.ts';
+import { colorsFor, formatTable, type Output } from '../../../src/cli/output.ts';
 import type { PullOutcome } from '../../../src/owner/pull.ts';
-
-/** What an output prints, with a clock that the test moves. */
-function printing(json = false) {
-  const said = { stdout: '', stderr: '' };
-  const clock = { nowMs: 0 };
-  const into = (name: keyof typeof said) => ({ write: (text: string) => void (said[name] += text) });
-  const host = { stdout: into('stdout'), stderr: into('stderr'), env: {} };
-  return { said, clock, output: createOutput({ host, json, nowMs: () => clock.nowMs }) };
-}
+import { printing } from './support/printing.ts';
 
 it.each([
   ['has colours on a terminal', { hasColors: () => true }, undefined, true],
@@ -27,7 +19,7 @@ it.each([
   [true, '{"a":1}\n'],
   [false, 'for people\nA\n1\n'],
 ])('stdout has only JSON with --json, and no JSON without --json (%s)', (json, stdout) => {
-  const { output, said } = printing(json);
+  const { output, said } = printing({ json });
   output.line('for people');
   output.table(['A'], [['1']]);
   output.data({ a: 1 });
@@ -45,12 +37,10 @@ it('tables align a column of numbers right, and colours in a cell do not shift t
 });
 
 /** What a terminal of 30 columns shows. */
-function onTerminal(show: (output: ReturnType<typeof createOutput>) => void): string[] {
-  let said = '';
-  const stdout = { isTTY: true, columns: 30, write: (text: string) => void (said += text) };
-  const host = { stdout, stderr: stdout, env: {} };
-  show(createOutput({ host, json: false, nowMs: () => 0 }));
-  return said.trimEnd().split('\n');
+function onTerminal(show: (output: Output) => void): string[] {
+  const { output, said } = printing({ stream: { isTTY: true, columns: 30 } });
+  show(output);
+  return said.stdout.trimEnd().split('\n');
 }
 
 it('a table leaves out as many of its least important columns as a narrow terminal asks for, and no more', () => {

@@ -154,16 +154,9 @@ it('published absences are logged at level debug, and those published while open
     publishedOpen,
     contradictions: null,
   });
-  expect(logged(event(0))).toEqual([
-    expect.objectContaining({
-      level: 'debug',
-      tenant: 'north',
-      absences: { created: 2, shown: 2 },
-      publishedOpen: 0,
-    }),
-  ]);
-  const warned = logged(event(3)).filter(({ level }) => level === 'warn');
-  expect(warned).toEqual([expect.objectContaining({ tenant: 'north', publishedOpen: 3 })]);
+  const absences = { created: 2, shown: 2 };
+  expect(logged(event(0))).toMatchObject([{ level: 'debug', absences, publishedOpen: 0 }]);
+  expect(logged(event(3))).toMatchObject([{ level: 'debug' }, { level: 'warn', publishedOpen: 3 }]);
 });
 
 it('the log line of a sync shows the absences that followed, for absence-versions alone', () => {

@@ -121,10 +121,6 @@ it('each alert has a test of its own in alerts.test.yaml', () => {
   expect(alerts.filter(({ alert }) => !tests.includes(`alertname: ${alert}\n`))).toEqual([]);
 });
 
-it('rollcall help explains the decision about rows on hold, as a webhook names it', () => {
-  expect(pageOn('ROWS_ON_HOLD')).toMatch(/^# Decide/);
-});
-
 const text = read('docs/runbooks.md');
 const sections = [...text.matchAll(/^### (\w+)\n\n(?:.+\n)+\n1\. /gm)].map(([, name = '']) => name);
 

@@ -335,12 +335,9 @@ it.each([
     emit({ ...failed, collection: 'orgs', error });
   }
   const troubles = () => {
-    const { health } = heardOf(
-      { owner: 'vm-1', ownedSinceMs: START_MS, info: board.heartbeatOf('north') },
-      '1.2.3',
-    );
-    const orgs = health?.collections.find(({ collection }) => collection === 'orgs');
-    return [health?.state, orgs?.trouble?.part ?? null];
+    const status = board.tenants[0]?.status();
+    const orgs = status?.collections.find(({ collection }) => collection === 'orgs');
+    return [status?.state, orgs?.trouble?.part ?? null];
   };
   expect(troubles()).toEqual(['in-trouble', part]);
   emit(hub({ type: 'circuit-closed' }));
