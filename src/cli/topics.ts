@@ -88,7 +88,7 @@ Use it to change the number of partitions, or if absences are lost (ABSENCES_LOS
 rows of the topic again. Consumers must then read from the beginning, too (rollcall help consuming). The topics of absences
 are always recreated together, and all their events are then marked as snapshots.
 
-Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes was not given.`,
+Exit codes: 0 recreated; 1 it failed; 2 a process mirrors the tenant; 3 --yes was not given.`,
     )
     .action(verbAction(recreate));
   const removal = new Command('purge')
@@ -101,7 +101,7 @@ Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes w
 Name topics as "rollcall topics list" does. The records cannot be restored. The collection's records in the topics "progress"
 and "rejects" stay; "rollcall topics recreate rejects --tenant <id> --yes" empties rejects.
 
-Exit codes: 0 deleted; 1 failed; 2 the topic is configured, or a process runs for the tenant; 3 --yes was not given.`,
+Exit codes: 0 deleted; 1 failed; 2 the topic is configured, or a process mirrors the tenant; 3 --yes was not given.`,
     )
     .action(verbAction(purge));
   return new Command('topics')
