@@ -132,7 +132,7 @@ strikeEach(FAULTS, (strike) => strike({ kafka }));
 
 describe.each(ROUNDS)('round %i', (seed) => {
   it.each(MOMENTS)(
-    'a process paused when a request ($api) was $when commits nothing after another process took over',
+    'a process paused when $api was $when commits nothing after a take-over',
     async ({ api, when }) => {
       // So long that only Kafka tells the woken process.
       await using tenant = await troubledTenant({ seed, kafka, kafkaSettings: { session: '1m' } });

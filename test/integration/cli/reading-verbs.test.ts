@@ -147,7 +147,7 @@ describe('where no process runs', () => {
     ['deletes list', 2, 'add redis.url', { inMemory: true }],
     ['deletes approve 0123456789ab', 2, 'add redis.url', { inMemory: true }],
   ])(
-    '"rollcall %s" exits with %i when it cannot do its work, and names a remedy: %s',
+    '"rollcall %s" exits with %i if it cannot do its work, and names a remedy',
     async (words, code, remedy, options) => {
       const ended = await say(words, options);
       expect(ended).toMatchObject({ code, stderr: expect.stringContaining(remedy) });

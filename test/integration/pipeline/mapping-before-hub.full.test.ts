@@ -60,7 +60,7 @@ it.each([
   { mapping: { pseudonymise: ['student'] }, lost: 'index' },
   { mapping: { drop: ['student'] }, lost: 'changelog' },
 ])(
-  'before the hub answers, Rollcall writes no id that the mapping hides ($mapping, lost: $lost)',
+  'before the hub answers, Rollcall writes no id that the mapping hides (case %$)',
   async ({ mapping, lost }) => {
     await using mirror = await openMirror(mapped({}));
     fill(mirror);

@@ -67,7 +67,7 @@ it.runIf(IS_FULL).each<[right: string, Loss]>([
     { takes: acl(prefixed('topic'), 'Create'), beginsWith: { collections: ['orgs', 'courses'] } },
   ],
 ])(
-  'process and "check" name a missing Kafka right, and the remedy of "check" is enough: %s',
+  'process and "check" name a missing Kafka right, and the remedy of "check" is enough (case %$)',
   async (right, { takes, beginsWith }) => {
     await world.grantAsDocumented();
     await using run = await world.run();
