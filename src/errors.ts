@@ -60,7 +60,6 @@ const CODES = {
 /** Stable name of an error; operators may match on it. */
 export type ErrorCode = keyof typeof CODES;
 
-/** Every code. */
 export const ERROR_CODES = Object.keys(CODES) as readonly ErrorCode[];
 
 /** Reads a code that another process sent; returns `INTERNAL` for one that this version does not know. */

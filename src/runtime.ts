@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
-/** What the process takes from its surroundings. */
+/** The clock, the random numbers and the timers of the process. Tests replace them. */
 export interface Runtime {
   /** Wall clock, ms since the epoch. */
   readonly now: () => number;

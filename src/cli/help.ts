@@ -18,7 +18,7 @@ export function helpCommand(program: Command): Command {
         'Explains a verb, says what to do about an error or an alert, or prints a page of the documentation.',
       )
       .addHelpText('after', () => `\nPages: ${pages().join(', ')}`)
-      // Somebody may ask about an option of a verb.
+      // A person may ask about an option of a verb; the options are left out below.
       .allowUnknownOption()
       .action((words: readonly string[]) => {
         const asked = words.filter((word) => !word.startsWith('-')).map((word) => word.toLowerCase());
@@ -108,7 +108,7 @@ function textOn(topic: string): string | undefined {
   if (items.length > 0) return items.join('\n');
   const [itsPage = '', anchor] = topic.split('#');
   if (anchor !== undefined) return sectionIn([itsPage], anchor);
-  // The only kind of decision that is not an error.
+  // All other kinds of decisions are error codes, which the runbooks explain.
   const page = topic === 'rows_on_hold' ? 'decide' : topic.replace(/\.md$/, '');
   return (
     sectionOf('runbooks', topic) ??

@@ -212,7 +212,7 @@ async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFla
     await forget(assembly, some, signal);
     for (const { name } of some)
       await assembly.registry.removeSubject(`${name}-value`).catch((error: unknown) => {
-        // A subject holds no data.
+        // This does not fail the command, because a subject holds no data.
         output.note(`! the subject ${name}-value stays in the registry: ${describeError(error)}`);
       });
     output.note(`deleting ${countOf(some.length, 'topic')} …`);

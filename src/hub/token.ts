@@ -76,7 +76,7 @@ function digestOf({ clientSecret }: TokenSettings): string {
 function asTokenError(error: unknown, of: TokenTools['of']): unknown {
   if (!(error instanceof HubError) || error.code.startsWith('HUB_TOKEN')) return error;
   return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${error.message}`, {
-    // The remedies of other errors speak of pages.
+    // The remedies of other errors are about pages of a collection.
     remedy:
       error.code === 'HUB_UNREACHABLE' && error.remedy !== CHECK_THE_WAY
         ? error.remedy

@@ -26,7 +26,7 @@ export function createKafkaConnections(connection: KafkaConnection): KafkaConnec
     ...(connection.sasl === undefined ? {} : { sasl: connection.sasl }),
     connectionTimeout: 5_000,
     authenticationTimeout: 10_000,
-    // Each connection ends its requests by itself.
+    // A `BrokerConnection` has its own time limit for requests.
     enforceRequestTimeout: false,
     logLevel: logLevel.NOTHING,
   });

@@ -67,7 +67,7 @@ const FENCED: Explanation = {
     'Another process has taken the tenant over, or a transaction was open for longer than a minute. Rollcall reads in Kafka who owns the tenant, and continues if it is this process.',
 };
 
-/** By type of Kafka's protocol. */
+/** By the type of an error in Kafka's protocol. */
 const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   CLUSTER_AUTHORIZATION_FAILED: RIGHT_MISSING,
   TOPIC_AUTHORIZATION_FAILED: RIGHT_MISSING,
@@ -129,7 +129,7 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
  * by message text.
  */
 export function kafkaError(error: unknown, doing: string): RollcallError {
-  // Thrown within kafkajs or a transaction.
+  // Rollcall's own error, which was thrown within kafkajs or a transaction.
   const own = causesOf(error).find((each) => each instanceof RollcallError);
   if (own !== undefined) return own;
   const failure = innermost(error);

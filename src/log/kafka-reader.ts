@@ -102,7 +102,7 @@ class StretchReader {
     return this.#open.size === 0;
   }
 
-  /** Since when not all leaders have answered. */
+  /** For how many ms not all leaders have answered. */
   get unansweredMs(): number {
     return performance.now() - this.#answeredAtMs;
   }

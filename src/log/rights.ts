@@ -50,7 +50,7 @@ function patternOf(on: Right['on'], names: readonly string[]): string {
   return `--resource-pattern-type prefixed --${on} ${common}`;
 }
 
-/** What a mirror uses of Kafka, by kind. */
+/** The names of what a mirror uses in Kafka, by kind. */
 export type UsedResources = Readonly<Record<Right['on'], readonly string[]>>;
 
 /** The operations that a mirror needs, by kind of what they are on. In Kafka, Read and Write include Describe. */

@@ -141,7 +141,6 @@ export class TransactionalProducer {
     return this.#end(true);
   }
 
-  /** Aborts the transaction. */
   abort(): Promise<void> {
     return this.#end(false);
   }

@@ -36,7 +36,7 @@ export const REPAIR = ownerRequest({
   parameters,
   async handle({ collections }, work) {
     const names = collections.map(({ name }) => name);
-    // This check comes before anything is rebuilt.
+    // All names are checked before any index is rebuilt.
     for (const name of names) mirrored(work.writers, name);
     for (const { name, rows, rejects } of collections) {
       await work.report(`rebuilding the index of ${name}`);

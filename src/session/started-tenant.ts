@@ -143,7 +143,7 @@ export function workersGroup(topicPrefix: string): string {
   return `${topicPrefix}.workers`;
 }
 
-/** What the owner of tenants uses of Kafka. */
+/** The topics, transactional ids and group in Kafka that the owner of these tenants uses. */
 export function usedResources(config: Config, tenants: readonly TenantConfig[]): UsedResources {
   const { topicPrefix } = config.kafka;
   return {

@@ -14,7 +14,7 @@ export interface RedisConnectionOptions extends RedisServers {
   readonly connectTimeoutMs?: number | undefined;
 }
 
-/** Fields of a hash that a step of a scan looks at. */
+/** About how many fields of a hash Redis returns in one step of a scan (COUNT of HSCAN). */
 const SCAN_COUNT = 1_000;
 const RECONNECTIONS: Backoff = { firstMs: 50, longestMs: 5_000 };
 

@@ -104,7 +104,7 @@ function newSync(
   const seed = own.pages?.seed ?? randomSeed();
   const keys = (): SeenKeys => new SeenKeys(seed);
   const stats = newSyncStats({ syncId, mode, startedAtMs: now() });
-  // A row that is republished on request is not new.
+  // If rows are republished on request, changed rows do not show what incremental syncs missed.
   const mayJudge = isFull && republication === undefined && !confirming;
   const isLate = mayJudge ? lateRows(own.writer.progress) : null;
   if (isLate !== null) stats.rowsLate = 0;

@@ -122,7 +122,7 @@ async function beginsWithKnown(
       await pages.return(undefined as never).catch(() => undefined);
     }
   }
-  // What another scope would have shown is unknown.
+  // A scope without an answer might have shown known rows, so this proves nothing.
   if (unanswered !== null) throw unanswered;
   return false;
 }

@@ -10,7 +10,7 @@ export type CollectionEvent = Extract<PipelineEvent, { readonly collection: unkn
 type EndOfSync = Extract<CollectionEvent, { readonly type: 'sync-ended' | 'sync-failed' }>;
 type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'incrementalEveryMs' | 'fullSync'>;
 
-/** Why something is not well, whatever it is. */
+/** Why a part is not well, without the name of the part. */
 export type Reason = Omit<NotReady, 'part'>;
 
 /** How many syncs in a row must fail before this counts as a trouble. An inconclusive sync counts as failed. */

@@ -33,7 +33,7 @@ export function createLogger(options: { level: LogLevel; destination: Destinatio
       level: options.level,
       base: null,
       timestamp: stdTimeFunctions.isoTime,
-      // The hook has made it safe.
+      // The hook `logMethod` has made the error safe already.
       serializers: { err: (error: unknown) => error },
       formatters: { level: (label) => ({ level: label }) },
       hooks: {

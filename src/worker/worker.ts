@@ -76,7 +76,7 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
   const places = new Map<string, Place>();
   const group = (options.join ?? joinGroup(assembly))({
     onAssigned: ({ tenants, isHandedOver }) => {
-      // A process that is ending takes nothing on.
+      // A process that is ending takes on no tenants.
       if (signal.aborted) return;
       options.onAssigned?.(tenants);
       for (const [id, place] of places) if (!tenants.includes(id)) void place.end(movedAway(id));

@@ -70,7 +70,6 @@ function addVarint(bytes: number[], value: number): void {
   bytes.push(rest);
 }
 
-/** A pointer to an absence. */
 export function encodePointer(absenceId: string): Buffer {
   return Buffer.from(idBytes(absenceId));
 }

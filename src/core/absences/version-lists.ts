@@ -55,7 +55,7 @@ export class VersionLists {
     }
   }
 
-  /** The versions have left the hub. */
+  /** Notes that these versions have left the hub. */
   leave(ids: readonly string[]): void {
     for (const id of ids) {
       const version = this.versions.get(id);

@@ -53,7 +53,7 @@ function grouped(count: number): string {
   return count.toLocaleString('en-GB');
 }
 
-/** 0.07 times 100 is 7.000000000000001. */
+/** Rounded, because 0.07 times 100 is 7.000000000000001. */
 function percent(ratio: number): number {
   return Number((ratio * 100).toPrecision(6));
 }

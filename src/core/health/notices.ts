@@ -159,7 +159,7 @@ export class NoticeBook {
     return [...begun, ...over];
   }
 
-  /** The receiver has taken these notices. */
+  /** Notes that the receiver has taken these notices. */
   told(notices: readonly Notice[]): void {
     for (const notice of notices) {
       const known = this.#known.get(notice.id);

@@ -94,7 +94,7 @@ export class PageMemory {
     );
   }
 
-  /** A sync met a page that {@link isCurrent}. */
+  /** Notes that a sync met a page that {@link isCurrent}. */
   confirm(page: RememberedPage): void {
     const entry = this.#pages.get(page.cursor);
     if (entry?.page === page) entry.confirmedAt = this.#version;
@@ -118,7 +118,7 @@ export class PageMemory {
     this.#bytes += bytes;
   }
 
-  /** A change of a key was staged. */
+  /** Notes that a change of this key was staged. */
   noteChanged(key: string): void {
     if (this.#pages.size === 0) return;
     this.#version += 1;

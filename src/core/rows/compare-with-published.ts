@@ -94,7 +94,7 @@ export function findRowChanges(
     const before = isReject || key === null ? known.reject(rejectKey) : known.row(key);
     const changed = kindOfChange(before, decoded.hash);
     if (key !== null && (seenHere.has(key) || known.seenBefore(key))) {
-      // Overlapping pages contain a row twice.
+      // An identical repetition does not count: pages may overlap.
       if (changed === null) continue;
       tally.rowsSeen += 1;
       tally.rowsRepeated += 1;

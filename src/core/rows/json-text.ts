@@ -10,7 +10,7 @@ function withZ(value: unknown): unknown {
 /** The JSON text in which a value of the hub is published. */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value);
-  // A replacer costs three times the rest.
+  // With a replacer, `JSON.stringify` takes four times as long.
   return text.includes('+00') ? JSON.stringify(value, (_name, member) => withZ(member)) : text;
 }
 

@@ -30,7 +30,7 @@ export function createRegistryInspection(connection: RegistryConnection) {
       const problems: RollcallError[] = [];
       // Rollcall sets a missing level when it registers the schema.
       if (level !== null && level !== LEVEL) problems.push(wrongLevel(level, at));
-      // A registry without modes takes writes.
+      // A registry that does not know modes accepts writes.
       const mode = await get(`/mode/${name}?defaultToGlobal=true`);
       const mustWrite = level === null || !isSuccess((await post(`/subjects/${name}`)).status);
       if (mustWrite && String(field(mode.body, 'mode')).startsWith('READONLY')) problems.push(readOnly(at));

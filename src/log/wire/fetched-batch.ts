@@ -225,7 +225,7 @@ function inflateSnappy(bytes: Buffer): Buffer {
 }
 
 function inflateLz4(bytes: Buffer): Uint8Array {
-  // The types of the library give no result.
+  // The types of the library do not declare the result.
   const bound = Number(lz4.decompressBound(bytes));
   if (!(bound <= MAX_DECOMPRESSED_BYTES)) throw new Error('a batch above the bound');
   return lz4.decompress(bytes, bound);

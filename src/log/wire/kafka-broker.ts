@@ -68,7 +68,7 @@ export function wholeRequest(name: string, options: object): RequestFor {
 /** The type of an error of Kafka's protocol; null: no error. */
 export function typeOf(errorCode: number): string | null {
   if (errorCode === 0) return null;
-  // kafkajs' table ends at 88.
+  // kafkajs' table of error codes ends at 88.
   return errorCode === PRODUCER_FENCED ? 'PRODUCER_FENCED' : createErrorFromCode(errorCode).type;
 }
 

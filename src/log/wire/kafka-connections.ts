@@ -198,7 +198,7 @@ export class KafkaConnections implements Disposable {
   }
 }
 
-/** No topics: all of them. */
+/** Asks for these topics. Without any, it asks for all topics. */
 function metadataRequest(topics: readonly string[]): RequestFor {
   return wholeRequest('Metadata', { topics, allowAutoTopicCreation: false });
 }

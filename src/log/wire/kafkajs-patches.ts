@@ -47,7 +47,7 @@ interface Decoder {
   forward(bytes: number): void;
 }
 
-/** Of what it decodes, kafkajs uses the records. */
+/** A decoder of kafkajs. kafkajs uses only the records of its result. */
 type DecodeBatch = (decoder: Decoder) => Promise<{ readonly records: readonly object[] }>;
 
 /**
