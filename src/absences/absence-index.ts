@@ -10,57 +10,55 @@ import { lookUpAll } from '../table/look-up-all.ts';
 import type { LookUp } from '../table/table.ts';
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
 
-/** Reads absences from the index of `absence-versions`. */
-export class AbsenceIndex {
-  readonly #index: Pick<CollectionIndex, 'keys' | 'count' | 'rebuild'>;
-
-  constructor(index: Pick<CollectionIndex, 'keys' | 'count' | 'rebuild'>) {
-    this.#index = index;
+/**
+ * The absences of these ids from the index of `absence-versions`, by absence id. It takes two round trips. If it meets an entry that cannot be decoded, it
+ * drops the index, so that it is rebuilt, and throws INDEX_DIVERGED.
+ */
+export async function loadAbsences(
+  index: CollectionIndex,
+  lookUp: LookUp,
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, AbsenceEntry>> {
+  const keys = [...ids];
+  const find = (area: IndexArea) => lookUpAll(lookUp, area, keys);
+  const [pointers, own] = await Promise.all([find('pointers'), find('absences')]);
+  try {
+    const entries = new Map<string, AbsenceEntry>();
+    for (const [key, bytes] of own) entries.set(key, decodeEntry(key, bytes));
+    const others = new Set([...pointers.values()].map(decodePointer).filter((key) => !entries.has(key)));
+    const found = await lookUpAll(lookUp, 'absences', [...others]);
+    if (found.size < others.size) throw new RangeError('a pointer names no absence');
+    for (const [key, bytes] of found) entries.set(key, decodeEntry(key, bytes));
+    return entries;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    await index.rebuild();
+    const what = 'An entry of the index of absences in Redis cannot be decoded';
+    const remedy = 'There is nothing to do: Rollcall rebuilds this index from the topics.';
+    throw new RollcallError('INDEX_DIVERGED', what, { remedy, cause: error });
   }
+}
 
-  /**
-   * The absences of these ids, by absence id. It takes two round trips. If it meets an entry that cannot be decoded, it
-   * drops the index, so that it is rebuilt, and throws INDEX_DIVERGED.
-   */
-  async load(lookUp: LookUp, ids: Iterable<string>): Promise<ReadonlyMap<string, AbsenceEntry>> {
-    const keys = [...ids];
-    const find = (area: IndexArea) => lookUpAll(lookUp, area, keys);
-    const [pointers, own] = await Promise.all([find('pointers'), find('absences')]);
-    try {
-      const entries = new Map<string, AbsenceEntry>();
-      for (const [key, bytes] of own) entries.set(key, decodeEntry(key, bytes));
-      const others = new Set([...pointers.values()].map(decodePointer).filter((key) => !entries.has(key)));
-      const found = await lookUpAll(lookUp, 'absences', [...others]);
-      if (found.size < others.size) throw new RangeError('a pointer names no absence');
-      for (const [key, bytes] of found) entries.set(key, decodeEntry(key, bytes));
-      return entries;
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      await this.#index.rebuild();
-      const what = 'An entry of the index of absences in Redis cannot be decoded';
-      const remedy = 'There is nothing to do: Rollcall rebuilds this index from the topics.';
-      throw new RollcallError('INDEX_DIVERGED', what, { remedy, cause: error });
-    }
+/** How many keys `absences` and `absence-changes` have. */
+export async function countRows(
+  index: CollectionIndex,
+  lookUp: LookUp,
+): Promise<Record<DerivedCollection, number>> {
+  const known = (await index.count('absences')) - (await index.count('forgotten'));
+  const ended = await index.count('ended');
+  let unpublished = 0;
+  let hidden = 0;
+  const open = new Set<string>();
+  for await (const keys of index.keys('open')) for (const key of keys) open.add(key);
+  for (const [key, entry] of await loadAbsences(index, lookUp, open)) {
+    if (!open.has(key)) continue;
+    if (entry.published === null) unpublished += 1;
+    else if (entry.published.step > 0 && !entry.published.isDeleted && !isShown(entry)) hidden += 1;
   }
-
-  /** How many keys `absences` and `absence-changes` have. */
-  async countRows(lookUp: LookUp): Promise<Record<DerivedCollection, number>> {
-    const known = (await this.#index.count('absences')) - (await this.#index.count('forgotten'));
-    const ended = await this.#index.count('ended');
-    let unpublished = 0;
-    let hidden = 0;
-    const open = new Set<string>();
-    for await (const keys of this.#index.keys('open')) for (const key of keys) open.add(key);
-    for (const [key, entry] of await this.load(lookUp, open)) {
-      if (!open.has(key)) continue;
-      if (entry.published === null) unpublished += 1;
-      else if (entry.published.step > 0 && !entry.published.isDeleted && !isShown(entry)) hidden += 1;
-    }
-    // This throws if the index was lost or restored meanwhile: then the counts would be wrong.
-    await lookUp('absences', []);
-    const published = known - unpublished;
-    return { 'absence-changes': published, absences: published - ended - hidden };
-  }
+  // This throws if the index was lost or restored meanwhile: then the counts would be wrong.
+  await lookUp('absences', []);
+  const published = known - unpublished;
+  return { 'absence-changes': published, absences: published - ended - hidden };
 }
 
 /**

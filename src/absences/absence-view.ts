@@ -15,18 +15,18 @@ import {
 import { encodeEntry } from '../core/absences/entry-codec.ts';
 import type { ReadableRow } from '../core/rows/decoded-row.ts';
 import type { DerivedCollection } from '../model/collections.ts';
-import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
+import { ABSENCE_AREAS, type CollectionIndex, type IndexChange } from '../state/index-store.ts';
+import { changelogRecords } from '../table/changelog.ts';
 import type { Derived, StagedRows } from '../table/staged-batch.ts';
 import type { LiveIds, LookUp, Table, View, ViewedSync } from '../table/table.ts';
 import { noTally } from '../core/sync-stats.ts';
-import { AbsenceIndex, dayNumber, decodeDay, indexChanges } from './absence-index.ts';
+import { countRows, dayNumber, decodeDay, indexChanges, loadAbsences } from './absence-index.ts';
 import { isFromHub } from '../errors.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { Source } from '../source/source.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
-import { changelogOf } from './changelog-of-index.ts';
 import { absenceRemoval, renderAbsences, type AbsenceTenant } from './render-absences.ts';
-import { VersionRecords } from './version-records.ts';
+import { copied, VersionRecords } from './version-records.ts';
 
 const ASKED_AT_MOST = 2_000;
 /** If a hub serves lists, but has not answered for single rows for this long, it is taken to have no answer. */
@@ -52,7 +52,6 @@ export class AbsenceView implements View {
   readonly #source: Pick<Source, 'fetchRows'>;
   readonly #signal: AbortSignal;
   readonly #versions: CollectionIndex;
-  readonly #index: AbsenceIndex;
   /** Since when the ends of syncs leave absences open because the hub does not answer (ms); null if they leave none open. */
   #unansweredSinceMs: number | null = null;
 
@@ -61,7 +60,6 @@ export class AbsenceView implements View {
     this.#source = source;
     this.#signal = signal;
     this.#versions = tenant.state.collection('absence-versions');
-    this.#index = new AbsenceIndex(this.#versions);
   }
 
   committed({ tally, publishedOpen, contradictions, students }: Derived): void {
@@ -86,19 +84,24 @@ export class AbsenceView implements View {
     }
   }
 
-  changelog(): AsyncIterable<readonly OutgoingRecord[]> {
-    return changelogOf(this.#tenant);
+  async *changelog(): AsyncGenerator<readonly OutgoingRecord[]> {
+    for (const area of ABSENCE_AREAS) {
+      for await (const entries of this.#versions.entries(area)) {
+        const changes = entries.map(([key, value]) => copied(this.#tenant.absences, { area, key, value }));
+        if (changes.length > 0) yield changelogRecords(changes);
+      }
+    }
   }
 
   async live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds> {
-    const entries = [...(await this.#index.load(lookUp, ids)).values()];
+    const entries = [...(await loadAbsences(this.#versions, lookUp, ids)).values()];
     const live = entries.filter(({ published }) => published?.isDeleted !== true);
     const versions = live.flatMap(({ members }) => members.map(({ id }) => id));
     return { versions: new Set(versions), awaited: new Set(live.flatMap(awaitedIn)) };
   }
 
   countRows(lookUp: LookUp): Promise<Record<DerivedCollection, number>> {
-    return this.#index.countRows(lookUp);
+    return countRows(this.#versions, lookUp);
   }
 
   async derive(table: Table, sync: ViewedSync): Promise<void> {
@@ -126,7 +129,7 @@ export class AbsenceView implements View {
     this.#unansweredSinceMs = isUnanswered ? (this.#unansweredSinceMs ?? nowMs) : null;
     const isWaiting = isUnanswered && nowMs - (this.#unansweredSinceMs ?? nowMs) < UNANSWERED_FOR_AT_MOST_MS;
     for await (const group of this.#versions.keys('open')) {
-      const entries = await this.#index.load(table.lookUpCommitted, group);
+      const entries = await loadAbsences(this.#versions, table.lookUpCommitted, group);
       const open = group.filter((key) => !isWaiting || awaitedOf(entries.get(key)).length === 0);
       if (open.length === 0) continue;
       await sync.commit();
@@ -142,7 +145,7 @@ export class AbsenceView implements View {
     for (;;) {
       const ids: string[] = [];
       for await (const group of this.#versions.keys('open')) {
-        const entries = await this.#index.load(table.lookUpCommitted, group);
+        const entries = await loadAbsences(this.#versions, table.lookUpCommitted, group);
         const awaited = new Set(group.flatMap((key) => awaitedOf(entries.get(key)))).difference(asked);
         ids.push(...[...awaited].slice(0, ASKED_AT_MOST - asked.size));
         for (const id of ids) asked.add(id);
@@ -204,11 +207,11 @@ export class AbsenceView implements View {
   }
 
   async #load(table: Table, input: Omit<DeriveInput, 'entries'>): Promise<ReadonlyMap<string, AbsenceEntry>> {
-    const entries = await this.#index.load(table.lookUpCommitted, idsToLoad(input));
+    const entries = await loadAbsences(this.#versions, table.lookUpCommitted, idsToLoad(input));
     if (input.mode === 'page') return entries;
     const others = [...entries.values()].flatMap(({ continuedBy }) => continuedBy ?? []);
     if (others.length === 0) return entries;
-    return new Map([...(await this.#index.load(table.lookUpCommitted, others)), ...entries]);
+    return new Map([...(await loadAbsences(this.#versions, table.lookUpCommitted, others)), ...entries]);
   }
 
   async #add(
@@ -275,7 +278,7 @@ export class AbsenceView implements View {
 
   async #forgetSome(table: Table, sync: ViewedSync, absenceIds: readonly string[]): Promise<void> {
     const { tenantId } = this.#tenant;
-    const entries = await this.#index.load(table.lookUpCommitted, absenceIds);
+    const entries = await loadAbsences(this.#versions, table.lookUpCommitted, absenceIds);
     const records = absenceIds.map((absenceId, at) =>
       absenceRemoval('absence-changes', { tenantId, absenceId, id: table.staged.derivedId(at) }),
     );

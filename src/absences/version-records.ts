@@ -4,6 +4,7 @@ import type { ReadableRow } from '../core/rows/decoded-row.ts';
 import { applyMapping, type LoggedValue } from '../core/rows/apply-mapping.ts';
 import { isFramed } from '../log/registry/framing.ts';
 import type { LoggedRecord, TenantLog } from '../log/log.ts';
+import type { IndexChange } from '../state/index-store.ts';
 import type { TenantAbsences } from '../table/tenant.ts';
 import type { Table } from '../table/table.ts';
 
@@ -128,8 +129,15 @@ export class VersionRecords {
   }
 }
 
-/** The bytes that keep a record, as the mapping in force leaves it (invariant 12). */
-export function keptUnderMapping({ reader }: Pick<TenantAbsences, 'reader'>, bytes: Buffer): Buffer {
+/** An entry that is copied from or to `absence-state`, as the mapping in force leaves it (invariant 12). */
+export function copied(absences: TenantAbsences, change: IndexChange): IndexChange {
+  const { area, value } = change;
+  if (value === null) return change;
+  if (area === 'bodies') return { ...change, value: keptUnderMapping(absences, value) };
+  return area === 'absent' && absences.absentSinceMs() === null ? { ...change, value: null } : change;
+}
+
+function keptUnderMapping({ reader }: Pick<TenantAbsences, 'reader'>, bytes: Buffer): Buffer {
   const kept = decodeKept(bytes);
   const { mapping } = reader;
   if (mapping === null || kept.mapping === mapping) return bytes;

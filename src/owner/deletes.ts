@@ -8,8 +8,7 @@ import { describeError, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import type { Approved } from '../table/deletions.ts';
-import { ownerRequest, type OwnerWork } from './owner-request.ts';
-import { person } from './person.ts';
+import { ownerRequest, person, type OwnerWork } from './owner-request.ts';
 
 const MOST_PARTS = 100;
 

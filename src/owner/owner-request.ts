@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
@@ -6,6 +6,16 @@ import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { Tenant } from '../table/tenant.ts';
 import type { SyncOptions, SyncResult } from '../sync/sync-result.ts';
 import type { InTurn } from '../timetable/in-order.ts';
+
+/** Longest reason that is kept, in characters. */
+export const LONGEST_REASON = 500;
+
+/** Who gives a command that `deletes history` shows (`Person` in model/progress.ts). */
+export const person = z.strictObject({
+  by: z.string(),
+  from: z.string(),
+  reason: z.string().max(LONGEST_REASON).nullable(),
+});
 
 /** What requests need to know of a mirrored collection. */
 export interface OwnedCollection extends InTurn {

@@ -6,8 +6,7 @@ import type { SyncMode } from '../model/progress.ts';
 import type { SyncOptions, SyncResult } from '../sync/sync-result.ts';
 import { noTally, type DerivedTally } from '../core/sync-stats.ts';
 import { inOrder } from '../timetable/in-order.ts';
-import { mirrored, ownerRequest, type OwnedCollection, type OwnerWork } from './owner-request.ts';
-import { person } from './person.ts';
+import { mirrored, ownerRequest, person, type OwnedCollection, type OwnerWork } from './owner-request.ts';
 
 const parameters = z.strictObject({
   /** Empty: all mirrored collections. */

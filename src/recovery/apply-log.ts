@@ -7,7 +7,7 @@ import type { LoggedRecord } from '../log/log.ts';
 import type { IndexReplay } from '../state/index-store.ts';
 import type { TenantAbsences } from '../table/tenant.ts';
 import type { TenantTopics } from './topic-ends.ts';
-import { copied } from '../absences/changelog-of-index.ts';
+import { copied } from '../absences/version-records.ts';
 import { changeIn } from '../table/changelog.ts';
 
 /** A collection whose index is behind the log. */
