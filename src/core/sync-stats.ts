@@ -60,13 +60,8 @@ export function countRejects({ rejectReasons }: SyncStats, rows: readonly KeyedR
   }
 }
 
-export interface RejectReason {
-  readonly reason: string;
-  readonly rows: number;
-}
-
 /** The most frequent reasons, in descending order. */
-export function commonestReasons({ rejectReasons }: SyncStats, count: number): RejectReason[] {
+export function commonestReasons({ rejectReasons }: SyncStats, count: number) {
   return [...rejectReasons]
     .map(([reason, rows]) => ({ reason, rows }))
     .sort((one, other) => other.rows - one.rows)

@@ -6,11 +6,7 @@ export interface RememberedPage extends Omit<PageFingerprint, 'ids'> {
   readonly rows: number;
   readonly lastId: string;
   readonly keys: Fingerprints;
-}
-
-interface Entry {
-  readonly page: RememberedPage;
-  /** {@link PageMemory.version} when the page was last equal to the index. */
+  /** The version of the memory at which the page was last equal to the index. */
   confirmedAt: number;
 }
 
@@ -38,7 +34,7 @@ export class PageMemory {
   readonly #limits: { readonly bytes: number; readonly changes: number };
   #version = 0;
   #bytes = 0;
-  readonly #pages = new Map<string | null, Entry>();
+  readonly #pages = new Map<string | null, RememberedPage>();
   /** The low half of a key's fingerprint, and when the key changed. If two keys have the same half, this costs no more than parsing. */
   readonly #changedAt = new Map<number, number>();
 
@@ -75,7 +71,7 @@ export class PageMemory {
 
   /** The page that was requested with this cursor; null if none is remembered. */
   at(cursor: string | null): RememberedPage | null {
-    return this.#pages.get(cursor)?.page ?? null;
+    return this.#pages.get(cursor) ?? null;
   }
 
   /** The page that was requested with this cursor, if the hub answers the same again. */
@@ -86,18 +82,16 @@ export class PageMemory {
 
   /** Whether a page still equals the index. */
   isCurrent(page: RememberedPage): boolean {
-    const entry = this.#pages.get(page.cursor);
-    if (entry?.page !== page) return false;
+    if (this.at(page.cursor) !== page) return false;
     return (
       this.#changedAt.size === 0 ||
-      page.keys.everyLow((low) => (this.#changedAt.get(low) ?? 0) <= entry.confirmedAt)
+      page.keys.everyLow((low) => (this.#changedAt.get(low) ?? 0) <= page.confirmedAt)
     );
   }
 
   /** Notes that a sync met a page that {@link isCurrent}. */
   confirm(page: RememberedPage): void {
-    const entry = this.#pages.get(page.cursor);
-    if (entry?.page === page) entry.confirmedAt = this.#version;
+    if (this.at(page.cursor) === page) page.confirmedAt = this.#version;
   }
 
   /** Remembers a page of which every row equals the index. Only for collections whose rows have their id as key. */
@@ -108,13 +102,8 @@ export class PageMemory {
     this.#drop(cursor);
     const bytes = bytesOf(ids.length);
     if (this.#bytes + bytes > this.#limits.bytes) return;
-    const page = {
-      ...fingerprint,
-      rows: ids.length,
-      lastId,
-      keys: new Fingerprints(ids, this.seed),
-    };
-    this.#pages.set(cursor, { page, confirmedAt: this.#version });
+    const keys = new Fingerprints(ids, this.seed);
+    this.#pages.set(cursor, { ...fingerprint, rows: ids.length, lastId, keys, confirmedAt: this.#version });
     this.#bytes += bytes;
   }
 
@@ -127,9 +116,9 @@ export class PageMemory {
   }
 
   #drop(cursor: string | null): void {
-    const entry = this.#pages.get(cursor);
-    if (entry === undefined) return;
-    this.#bytes -= bytesOf(entry.page.rows);
+    const page = this.at(cursor);
+    if (page === null) return;
+    this.#bytes -= bytesOf(page.rows);
     this.#pages.delete(cursor);
   }
 }

@@ -74,7 +74,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const fill = createFill(hubSchema, { known, strictFields, notes });
   const template = emptyRecord(schema.fields);
   const contentHash = createContentHash(hubSchema, mapping);
-  const reject = createRejectReader({ mapping, maxRecordBytes });
+  const reject = createRejectReader(mapping, maxRecordBytes);
   const encodeShared = intoOneBuffer(createWriter(schema.fields));
   const rawRow = createRawRow(hubSchema);
 

@@ -10,21 +10,15 @@ import { modifiedTimeOf } from './timestamps.ts';
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
 export const MAX_RECORD_BYTES = 900_000;
 
-/** Turns a row that cannot be published into a reject. The mapping has been applied to a row that is an object. */
-export type RejectReader = (
-  row: unknown,
-  problem: { sourcedId: string | null; reason: string },
-) => UnreadableRow;
-
-export function createRejectReader(options: {
-  readonly mapping: RowMapping;
-  readonly maxRecordBytes: number;
-}): RejectReader {
-  const { mapping, maxRecordBytes } = options;
+/** Compiles what turns a row that cannot be published into a reject. The mapping has been applied to a row that is an object. */
+export function createRejectReader(mapping: RowMapping, maxRecordBytes: number) {
   const takesOut = mapping.drop.length > 0 || mapping.pseudonymise.length > 0;
   const prefix = mappingDigest(mapping).toString('hex');
 
-  return (row, { sourcedId, reason }) => {
+  return (
+    row: unknown,
+    { sourcedId, reason }: { sourcedId: string | null; reason: string },
+  ): UnreadableRow => {
     const text = jsonText(row);
     // A row that is not an object has no fields to mask, so its text may contain data that the mapping takes out.
     const mayShow = isJsonObject(row) || !takesOut;
