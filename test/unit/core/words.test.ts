@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countOf, formatAge, formatDuration, printable } from '../../../src/core/words.ts';
+import { countOf, formatDuration, printable } from '../../../src/core/words.ts';
 
 it.each([
   [-5_000, '0 s'],
@@ -12,11 +12,6 @@ it.each([
   [48 * 3_600_000, '2 d'],
 ])('a duration of %i ms is printed as %s', (ms, expected) => {
   expect(formatDuration(ms)).toBe(expected);
-});
-
-it('an unknown time has no age, and a time in the future has the age 0 s', () => {
-  expect(formatAge(null, 1_000)).toBe('-');
-  expect(formatAge(9_000, 1_000)).toBe('0 s ago');
 });
 
 it('a count is printed with its noun, in singular or plural', () => {

@@ -21,8 +21,6 @@ import {
 class AbsenceIndex {
   readonly entries = new Map<string, AbsenceEntry>();
   readonly pointers = new Map<string, string>();
-  /** Versions whose records are kept. */
-  readonly bodies = new Set<string>();
   readonly shown = new Map<string, string>();
   readonly events: AbsenceStep[] = [];
   rejected = 0;
@@ -40,8 +38,6 @@ class AbsenceIndex {
     const others = isFinal ? [...named.values()].flatMap(({ continuedBy }) => continuedBy ?? []) : [];
     const out = deriveAbsences({ ...input, entries: new Map([...named, ...this.#load(others)]) });
     this.events.push(...out.steps);
-    for (const id of out.published) this.bodies.delete(id);
-    for (const id of out.waiting) this.bodies.add(id);
     for (const [key, id] of out.shown) setOrDelete(this.shown, key, id);
     for (const key of out.ended) this.shown.delete(key);
     for (const [key, entry] of out.entries) setOrDelete(this.entries, key, entry);
@@ -79,8 +75,6 @@ class AbsenceIndex {
     expect(new Set(this.shown.keys())).toEqual(new Set(shown));
     expect(members.length).toBe(owners.size);
     expect(this.pointers).toEqual(new Map(members.filter(([id, key]) => id !== key)));
-    const isNeeded = (id: string) => this.entries.get(owners.get(id) ?? '')?.isOpen === true;
-    expect([...this.bodies].filter((id) => !isNeeded(id))).toEqual([]);
   }
 }
 

@@ -1,6 +1,11 @@
 import * as fc from 'fast-check';
 
-import type { AvroDefinition, AvroField, AvroRecord, AvroSchema } from '../../../../src/model/avro-schema.ts';
+import {
+  isDefinition,
+  type AvroField,
+  type AvroRecord,
+  type AvroSchema,
+} from '../../../../src/model/avro-schema.ts';
 
 /**
  * Makes rows as a hub might send them: most fields are as the schema expects, some are not, some are missing, some are
@@ -40,10 +45,6 @@ function fitting(schema: AvroSchema, definitions: Map<string, fc.Arbitrary<unkno
   const record = recordOf(schema.fields ?? [], definitions);
   definitions.set(schema.name ?? '', record);
   return record;
-}
-
-function isDefinition(schema: AvroSchema): schema is AvroDefinition {
-  return typeof schema === 'object' && !Array.isArray(schema);
 }
 
 function recordOf(
