@@ -7,12 +7,10 @@ import type { Host } from './output.ts';
 import { reportError } from './report-error.ts';
 import { packageVersion } from './package-version.ts';
 
-interface LoadedVerb {
-  readonly command: () => Command | Promise<Command>;
-}
-
 /** Verbs by name; the code of one is loaded only when it is called. */
-export type Verbs = Readonly<Record<string, readonly [summary: string, load: () => Promise<LoadedVerb>]>>;
+export type Verbs = Readonly<
+  Record<string, readonly [summary: string, load: () => Promise<{ command: () => Command }>]>
+>;
 
 const DESCRIPTION =
   'Mirrors an Education Data Hub into Kafka: every real change, once, in order, as Avro in compacted topics.';
@@ -101,7 +99,7 @@ async function createProgram(
     .helpCommand(false)
     .addHelpText('after', AFTER_HELP);
   for (const [name, [summary, load]] of Object.entries(verbs)) {
-    const command = isLoaded(name) ? await (await load()).command() : new Command(name);
+    const command = isLoaded(name) ? (await load()).command() : new Command(name);
     program.addCommand(command.summary(summary));
   }
   const help = helpCommand(program);

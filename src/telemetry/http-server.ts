@@ -21,13 +21,6 @@ interface Shown {
   readonly help: (topic: string) => string;
 }
 
-/** The server of the status page, probes and metrics. Start it first and close it last, so that probes always get an answer. */
-export interface StatusServer {
-  /** The port in use, also if the requested port was 0. */
-  readonly port: number;
-  close(): Promise<void>;
-}
-
 // To import node:http as a module would read all its exports, and so load Node's fetch and WebSocket: at each start some
 // 50 ms of CPU time, and 16 MB that stay.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -66,11 +59,10 @@ const CLOSE_GRACE_MS = 500;
 /**
  * Serves the status page at `/`, `/status.json`, `/livez` (500 when only a restart helps), `/readyz` (503 when not ready, with reasons), `/metrics`
  * and `/help/<topic>`.
- * Throws `CONFIG_INVALID` when it cannot listen at the address.
+ * Start it first and close it last, so that probes always get an answer. Throws `CONFIG_INVALID` when it cannot listen at the
+ * address.
  */
-export async function startStatusServer(
-  options: Shown & { host: string; port: number },
-): Promise<StatusServer> {
+export async function startStatusServer(options: Shown & { host: string; port: number }) {
   const server = createServer(
     {
       headersTimeout: IDLE_MS,
@@ -87,6 +79,7 @@ export async function startStatusServer(
   await listen(server, options);
   // A broken connection of a probe needs no action.
   server.on('error', () => {});
+  // If the requested port was 0, it is another one.
   const { port } = server.address() as AddressInfo;
   return { port, close: () => close(server) };
 }

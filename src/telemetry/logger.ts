@@ -4,8 +4,6 @@ import { RollcallError } from '../errors.ts';
 import { safeError, safeErrorMessage, scrub } from './safe-error.ts';
 import { readableLine } from './terminal-log.ts';
 
-export type { Logger } from 'pino';
-
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
 

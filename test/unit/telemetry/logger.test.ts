@@ -1,7 +1,8 @@
+import type { Logger } from 'pino';
 import { expect, it } from 'vitest';
 import { Secret } from '../../../src/config/redacted-secret.ts';
 import { RollcallError } from '../../../src/errors.ts';
-import { logLevelFrom, type Logger } from '../../../src/telemetry/logger.ts';
+import { logLevelFrom } from '../../../src/telemetry/logger.ts';
 import { capturedLog } from './support/captured-log.ts';
 
 /** Gives what a logger writes: the text, and its first line parsed. */
