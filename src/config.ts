@@ -134,7 +134,7 @@ export function loadConfig({ path, without, ...sources }: ConfigSources): Config
 export interface WrittenConfig {
   /** With each `${…}` as it is written. */
   readonly value: object;
-  /** What the configuration needs of the environment and of files, such as `the environment variable HUB_ID`. */
+  /** The variables and files that the configuration needs, such as `the environment variable HUB_ID`. */
   readonly needs: readonly string[];
 }
 

@@ -58,7 +58,7 @@ export function createOutput(options: {
   json: boolean;
   /** False for `--no-color`. */
   color?: boolean | undefined;
-  /** What `--config` has named: printed commands name it, too. */
+  /** The file that `--config` names: printed commands name it, too. */
   config?: string | undefined;
   /** A clock that never goes back, ms. */
   nowMs: () => number;

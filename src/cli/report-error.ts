@@ -14,7 +14,7 @@ export function reportError(
   options: {
     host: Pick<Host, 'stderr' | 'env'>;
     color?: boolean | undefined;
-    /** What `--config` has named. */
+    /** The file that `--config` names. */
     config?: string | undefined;
     /** Whether a signal asked to stop: an abort then needs no explanation. */
     stopped: boolean;

@@ -109,7 +109,10 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   }
 }
 
-/** What the group of the workers says, on the board and in the log. */
+/**
+ * Shows on the board, and logs, which tenants the group of the workers assigns to this process, and what is wrong
+ * with the group.
+ */
 function groupLog(board: Board, logger: Logger): Pick<WorkerOptions, 'onAssigned' | 'onTrouble'> {
   let lastCode: string | null = null;
   return {

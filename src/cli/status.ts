@@ -105,7 +105,7 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
   });
 }
 
-/** What the heartbeats of the tenants say, in their order; an empty list without Redis. */
+/** The facts in the heartbeats of the tenants, in the order of the tenants; an empty list without Redis. */
 async function hear(config: Config, tenants: readonly TenantConfig[]): Promise<readonly Heard[]> {
   const store = openStateStore(config);
   try {

@@ -142,7 +142,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
   if (about === undefined) output.note(countOf(shown, 'record'));
 }
 
-/** What to read of each partition. */
+/** The stretch of each partition that is to be read. */
 async function stretchesOf(
   kafka: TopicQuestions,
   names: readonly string[],
@@ -165,7 +165,7 @@ async function stretchesOf(
   );
 }
 
-/** What a record says; null if it is not wanted. Throws `REGISTRY_…`. */
+/** A record as it is printed; null if it is not wanted. Throws `REGISTRY_…`. */
 async function readRecord(
   registry: Registry,
   { topic, message }: { readonly topic: string; readonly message: FetchedRecord },

@@ -18,7 +18,7 @@ interface GlobalOptions {
   readonly '#host': Host;
 }
 
-/** What a verb receives. */
+/** The objects that the code of a verb works with. */
 export interface Verb<Flags = object> {
   readonly host: Host;
   readonly output: Output;

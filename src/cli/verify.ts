@@ -215,7 +215,7 @@ function doubtOn(
   };
 }
 
-/** What a planned record, or a row that the plan misses, says of the topic; null: nothing. */
+/** The kind of finding to which a planned record, or a row that the plan misses, leads; null: no finding. */
 const KINDS: Readonly<Record<keyof CollectionPlan['keys'], Finding['kind'] | null>> = {
   created: 'missing',
   updated: 'different',
@@ -287,7 +287,7 @@ function kindsOf(differences: readonly Difference[]): string {
   return Array.from(kinds, ([kind, some]) => `${formatCount(some.length)} ${kind}`).join(', ');
 }
 
-/** What the full sync of a repair has published. */
+/** Prints how many records the full sync of a repair has published. */
 function showRepair(output: Output, syncs: readonly PullOutcome[]): void {
   const published = syncs.reduce((sum, { created, updated, removed, rejected, derived }) => {
     return sum + created + updated + removed + rejected + derived.absences + derived.changes;

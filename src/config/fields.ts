@@ -131,7 +131,7 @@ export function addresses(...schemes: readonly string[]) {
   return checkedAddress(several, patternOf(schemes), isNoText);
 }
 
-/** What the JSON Schema says of an address: it cannot call a function. */
+/** The pattern of an address in the JSON Schema, which cannot call a function. */
 function patternOf(schemes: readonly string[]): string {
   return `^(${schemes.join('|')})//[^/?#]+(/[^?#]*)?$`;
 }

@@ -5,7 +5,7 @@ export interface FillSources {
   readonly readFile: (path: string) => string;
 }
 
-/** What is wrong with a `${…}`. */
+/** A problem of a `${…}`. */
 export interface FillProblem {
   /** The end of a sentence that begins with the path of the key: "is missing". */
   readonly message: string;

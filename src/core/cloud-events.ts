@@ -58,7 +58,7 @@ export const OWN_HEADERS_OF_PROGRESS = [
 
 const FIXED_HEADERS = { ce_specversion: '1.0', 'content-type': 'application/avro' } as const;
 
-/** What the headers of any record are made of. */
+/** The facts from which the headers of any record are made. */
 export interface HeaderFacts {
   readonly tenantId: string;
   /** Unique within the topic. */

@@ -87,7 +87,7 @@ export type PipelineEvent =
   | { readonly type: 'deletion'; readonly event: DeletionEvent }
   | { readonly type: 'hub'; readonly event: HubEvent };
 
-/** What a collection has published by now. */
+/** The state of a collection after its last commit. */
 interface Standing {
   readonly collection: CollectionName;
   readonly rows: number;

@@ -25,7 +25,7 @@ const SINGLE_ATTEMPTS = 2;
  */
 const SCOPES_IN_A_ROW = 10;
 
-/** What a client needs to do its work. Each part may be replaced. */
+/** Parts of a client of the hub that a caller may replace. */
 export interface HubTools {
   readonly retry?: Partial<RetryPolicy> | undefined;
   readonly breaker?: Partial<BreakerPolicy> | undefined;

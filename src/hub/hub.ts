@@ -3,7 +3,7 @@ import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
 import type { PageFingerprint } from '../core/pages/page-fingerprint.ts';
 import type { Collection } from '../model/collections.ts';
 
-/** What the configuration says of a hub. */
+/** The settings of a hub in the configuration. */
 export interface HubSettings {
   /** Host and tenant prefix, above the paths of collections. */
   readonly baseUrl: string;

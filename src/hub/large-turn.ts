@@ -68,8 +68,8 @@ export class LargeTurn {
 }
 
 /**
- * Returns what ends a turn, together with the hub's permit. If a turn lasts long, the others go on before it ends,
- * unless another long turn does this already.
+ * Returns the function that ends a turn and gives the permit of the hub back. If a turn lasts long, the next turn
+ * begins before it ends, unless another long turn is still going on.
  */
 function untilDone(turn: () => void, ofHub: () => void): () => void {
   let late: (() => void) | null = null;

@@ -278,7 +278,7 @@ function encoded(value: object): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** What another worker, perhaps of another version, has written. */
+/** The fields of the JSON that another worker, perhaps of another version, has written; none if it is not JSON. */
 function fieldsOf(bytes: Buffer): Readonly<Record<string, unknown>> {
   return jsonObject<Readonly<Record<string, unknown>>>(bytes) ?? {};
 }

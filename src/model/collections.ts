@@ -80,7 +80,6 @@ export interface Collection extends Required<Described> {
   readonly name: CollectionName;
 }
 
-/** Returns the description of a collection. */
 export function collectionNamed(name: CollectionName): Collection {
   return { name, keyset: true, byDefault: true, derivedFrom: null, ...DESCRIBED[name] };
 }

@@ -17,7 +17,7 @@ export const person = z.strictObject({
   reason: z.string().max(LONGEST_REASON).nullable(),
 });
 
-/** What requests need to know of a mirrored collection. */
+/** The facts about a mirrored collection that requests use. */
 export interface OwnedCollection extends InTurn {
   readonly isNotOffered: boolean;
 }
@@ -67,7 +67,7 @@ export function otherVersion(message: string): RollcallError {
   });
 }
 
-/** What a tenant has of a collection. Throws `USAGE_INVALID` for one that it does not mirror. */
+/** Looks a collection up among those of a tenant. Throws `USAGE_INVALID` if the tenant does not mirror it. */
 export function mirrored<T>(all: ReadonlyMap<CollectionName, T>, collection: CollectionName): T {
   const found = all.get(collection);
   if (found === undefined) throw notMirrored(collection);

@@ -124,7 +124,7 @@ async function copyIndex(name: CollectionName, from: TenantState, to: TenantStat
   if ((await index.position()) !== null) await replay.finish(position);
 }
 
-/** What only the source collection has. */
+/** The values of a derived collection in fields that only a source collection can fill. */
 const OF_A_DERIVED_COLLECTION = {
   seen: null,
   unchanged: null,

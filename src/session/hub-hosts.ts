@@ -12,7 +12,7 @@ const FULL_SYNCS_AT_ONCE = { ofHost: 24, together: 48 };
 /** If no page has come to a full sync for this long, it is waiting for its hub, and the next full sync begins. */
 const STALLED_MS = 30_000;
 
-/** What the tenants at one hub host share. */
+/** The limits that all tenants at one hub host share. */
 interface HubHost {
   readonly permits: HostPermits;
   readonly fullSyncs: Turns;

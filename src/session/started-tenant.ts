@@ -39,7 +39,7 @@ import { TransactionSize } from '../core/transaction-size.ts';
 /** A wait for a quota is reported only if it is at least this long. */
 const THROTTLED_MS = 1_000;
 
-/** What the tenants of a process share. */
+/** The parts of a process that all its tenants share. */
 export interface Shared {
   /** If the configuration file is followed, the tenants in it change while the process runs. */
   readonly config: Config;

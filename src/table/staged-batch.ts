@@ -16,7 +16,7 @@ export interface StagedRows {
   readonly gone: readonly string[];
 }
 
-/** What a view adds to a transaction. */
+/** The records and changes of the index that a view adds to a transaction. */
 export interface Derived {
   readonly records: readonly OutgoingRecord[];
   readonly changes: readonly IndexChange[];
@@ -29,7 +29,7 @@ export interface Derived {
   readonly students: ReadonlySet<string>;
 }
 
-/** What a record takes from a change. */
+/** The parts of a change that its record needs. */
 export interface RenderedChange extends Pick<HeaderFacts, 'modifiedAtMs' | 'hash'> {
   readonly body: Buffer | null;
 }

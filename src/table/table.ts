@@ -66,7 +66,7 @@ export interface View {
   committed(derived: Derived): void;
 }
 
-/** What a session has of a collection besides the index and the topics. */
+/** What a session remembers of a collection besides its index and topics. */
 export interface SessionMemory {
   /** The pages of earlier full syncs; left out if no page is to be remembered. */
   readonly pages?: PageMemory | undefined;

@@ -66,7 +66,7 @@ export interface Tenant {
   readonly emit: Emit;
 }
 
-/** What absences and their changes are derived and encoded with. */
+/** The codecs and settings with which absences and their changes are derived and encoded. */
 export interface TenantAbsences {
   readonly encodeEvent: EncodeEvent;
   /** Encodes an event with its records. */

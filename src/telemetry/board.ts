@@ -34,7 +34,7 @@ export class Board {
    * in the group.
    */
   #noGroup: NotReady | null;
-  /** What is reported of every tenant, also of tenants that come later. */
+  /** The reports about every tenant. They also hold for tenants that come later. */
   readonly #reported = new Map<HealthPart, NotReady>();
   readonly #startedAtMs: number;
   readonly #now: () => number;

@@ -13,7 +13,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** What the server shows. */
+/** The parts of the process that the server shows. */
 interface Shown {
   readonly board: Pick<Board, 'readiness' | 'json' | 'fatalReason'>;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;

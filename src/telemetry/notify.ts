@@ -76,7 +76,10 @@ export async function notify({ notify: settings, kafka }: Config, options: Notif
   await receiver.close();
 }
 
-/** While the process itself is not well, the troubles of its tenants follow from that. */
+/**
+ * The notices about what the board shows. While the process itself is not well, there is no notice about its tenants,
+ * because their troubles follow from that.
+ */
 function shownOn(board: Board, statuses: readonly TenantStatus[], prefix: string): Shown[] {
   const { isValid, note } = board.configuration;
   const invalid = isValid || note === null ? [] : [{ part: 'configuration', ...note } as const];
@@ -108,7 +111,7 @@ function newAgent(): HttpAgent {
   return createHttpAgent({ connections: 1, connectTimeoutMs: ANSWER_WITHIN_MS });
 }
 
-/** What `notify.url` leads to. Its failures are counted, and logged once until it answers again. */
+/** The receiver at `notify.url`. Its failures are counted, and logged once until it answers again. */
 class Receiver {
   /** How many messages in a row the receiver has not taken. */
   failures = 0;

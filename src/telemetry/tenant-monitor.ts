@@ -42,7 +42,7 @@ export class TenantMonitor {
   readonly #now: () => number;
   readonly #collections: ReadonlyMap<CollectionName, CollectionMonitor>;
   readonly #hub = new HubWatch();
-  /** What an event or a watch reported, by part. */
+  /** The parts that an event or a watch has reported as not ready. */
   readonly #reported = new Map<HealthPart, NotReady>();
   #owner: TenantFacts['owner'] = null;
   isOwner = false;

@@ -26,7 +26,10 @@ const QUICK = {
   breaker: { failures: Number.MAX_SAFE_INTEGER },
 };
 
-/** What the check of a tenant's hub works with. `events`: what the client of the hub has reported so far. */
+/**
+ * The objects that all checks of a tenant's hub use. `events`: the events that the client of the hub has reported so
+ * far.
+ */
 interface HubCheck {
   readonly tenant: TenantConfig;
   readonly hub: TenantHub;

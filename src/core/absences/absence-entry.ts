@@ -41,7 +41,7 @@ export interface Published {
   readonly isDeleted: boolean;
 }
 
-/** What the index keeps of an absence, under the absence id. */
+/** The entry of an absence in the index, under the absence id. */
 export interface AbsenceEntry {
   readonly student: number | null;
   readonly members: readonly Member[];

@@ -13,7 +13,7 @@ export interface EventsInput {
   readonly lacking: ReadonlySet<string>;
 }
 
-/** What the list of an absence says about the events to come. */
+/** The facts about the list of an absence that decide its next events. */
 interface Plan {
   readonly list: VersionList;
   readonly before: Published | null;

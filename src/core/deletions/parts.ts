@@ -6,7 +6,7 @@ import { digestOf, type WaitingRows } from './waiting-list.ts';
 /** The school of each published row, by collection and key; null: the row names none. */
 export type Schools = ReadonlyMap<CollectionName, ReadonlyMap<string, string | null>>;
 
-/** What a part has of one collection. */
+/** The rows of one collection in a part. */
 export interface PartRows {
   readonly collection: CollectionName;
   /** Sorted. */

@@ -5,7 +5,7 @@ import type { MissingKeys } from './decide-missing.ts';
 
 const DIGEST_CHARACTERS = 12;
 
-/** What a collection knows of its missing rows. */
+/** The missing rows of a collection, and its hold. */
 export interface MissingOfCollection {
   readonly collection: CollectionName;
   /** Null: none is remembered, or what is remembered is void. */

@@ -14,7 +14,7 @@ export function acceptCommand(tenant: string): string {
 
 /** Something that only a person can decide, with the command that does. */
 export interface Decision {
-  /** What kind it is: the code of the error, if there is one. */
+  /** The kind of the decision: the code of the error, if there is one. */
   readonly code: 'ABSENCES_LOST' | 'HUB_FOREIGN_DATA' | 'ROWS_ON_HOLD' | 'SCHEMA_LOST';
   readonly collections: readonly CollectionName[];
   readonly what: string;

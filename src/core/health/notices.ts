@@ -81,7 +81,7 @@ export function noticesOf(
   return [...decided, ...others];
 }
 
-/** What is wrong with the process itself. */
+/** The notice about a trouble of the process itself. */
 export function processNotice(reason: NotReady, prefix: string): Shown {
   const about = { tenant: null, code: reason.part, rows: null, collections: [] };
   return shownAs(reason, prefix, { ...about, commands: ['rollcall status'] });

@@ -82,7 +82,7 @@ export interface OwnerHeartbeat {
    * When it took the tenant over, by its own wall clock, ms since the epoch; 0: it is about to take the tenant over.
    */
   readonly ownedSinceMs: number;
-  /** What it says of the health of the tenant (telemetry/board.ts); nothing while a command owns the tenant. */
+  /** The health of the tenant, as this process sees it (telemetry/board.ts); empty while a command owns the tenant. */
   readonly info: Readonly<Record<string, string>>;
 }
 

@@ -172,7 +172,7 @@ export function overviewOf<T extends Pick<TenantStatus, 'state' | 'reasons'>>(te
   };
 }
 
-/** What a heartbeat says of its tenant. */
+/** The facts about a tenant that are in its heartbeat. */
 export interface Heard extends Partial<Pick<TenantFacts, 'owner' | 'isOwnerAlive' | 'reported'>> {
   /** Left out where the owner reports none, or one that this version cannot read; without collections that were not read. */
   readonly health?: TenantStatus;

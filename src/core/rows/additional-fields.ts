@@ -15,7 +15,10 @@ export function additionalText(fields: readonly AdditionalField[]): string | nul
   return objectText(fields, ({ raw }) => jsonText(raw));
 }
 
-/** What of {@link additionalText} counts as content: without some fields, and with each value as canonical text. */
+/**
+ * The part of {@link additionalText} that counts as content: without some fields, and with each value as canonical
+ * text.
+ */
 export function additionalContent(
   fields: readonly AdditionalField[],
   without: ReadonlySet<string>,
