@@ -11,7 +11,7 @@ import { splitCompositeKey } from '../model/keys.ts';
 import type { Assembly } from '../session/assemble.ts';
 import type { Tenant } from '../table/tenant.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import { lookUpAll } from '../table/look-up-all.ts';
+import { inParts, lookUpAll } from '../table/look-up-all.ts';
 import type { LookUp } from '../table/table.ts';
 import { checkRecord, type CheckedTenant } from './record-check.ts';
 import { PublishedAbsences } from './published-absences.ts';
@@ -156,7 +156,6 @@ const ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 500;
 /** How often in a row an index may change between two reads. */
 const MOVES_AT_MOST = 50;
-const KEYS_AT_ONCE = 5_000;
 
 /** A topic, or the part of `rejects` that belongs to a collection, together with the area of the index that must agree with it. */
 interface Side {
@@ -248,10 +247,6 @@ async function lookUp(
       if (!hasCode(error, 'INDEX_DIVERGED') || moves === MOVES_AT_MOST) throw error;
     }
   }
-}
-
-function* inParts(keys: readonly string[]): Generator<readonly string[]> {
-  for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) yield keys.slice(from, from + KEYS_AT_ONCE);
 }
 
 async function contentsIn(

@@ -19,14 +19,14 @@ export async function* pagesOf(
   });
   const ahead = options.isSingle ? 0 : own.tenant.scopesAhead;
   for await (const { scope, pages } of scansInTurn(run, { ahead, optionsOf })) {
-    const seenBefore = sync.seen?.size ?? 0;
+    const seenBefore = sync.seen.size;
     const withoutIdBefore = sync.stats.rowsWithoutId;
     const end = yield* answers.read(scope, pages);
     if (end.isUnread !== true) unread.delete(scope);
     else if (!unread.has(scope)) unread.set(scope, own.tenant.runtime.now());
     const rowsWithoutId = sync.stats.rowsWithoutId - withoutIdBefore;
     // A row without an id counts as a separate row.
-    const distinctRows = (sync.seen?.size ?? 0) - seenBefore + rowsWithoutId;
+    const distinctRows = sync.seen.size - seenBefore + rowsWithoutId;
     options.scans.push({ scope, distinctRows, rowsWithoutId, ...end });
   }
 }

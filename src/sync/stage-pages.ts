@@ -60,7 +60,7 @@ async function withoutNowEmpty(
     if (row.key === null) continue;
     becameEmpty.set(row.key, row);
     // At the end of a full sync, this key is treated as a scope that became empty. So the key must not count as unseen, too.
-    if (sync.isFull) sync.seen?.add(row.key);
+    if (sync.isFull) sync.seen.add(row.key);
   }
   // A day without lessons is news only if lessons were published. A class without students is news even if nothing was.
   const left = new Set([...differing, ...unknown.filter(({ needsKnown }) => needsKnown)]);

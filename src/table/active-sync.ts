@@ -15,8 +15,8 @@ export interface Republication {
 export interface ActiveSync {
   readonly stats: SyncStats;
   readonly isFull: boolean;
-  /** Keys that the scan of the sync has read; null without a scan. */
-  readonly seen: SeenKeys | null;
+  /** Keys that the scan of the sync has read. */
+  readonly seen: SeenKeys;
   /** Only for a full sync: keys that other syncs have read since this sync began. They must not be deleted. */
   readonly seenByOthers: SeenKeys | null;
   /** Keys of rejects that the sync has met; only for a full sync. */
@@ -34,7 +34,7 @@ export interface ActiveSync {
 /** Whether the hub has a key: this sync has read it, or another sync has while this one ran. */
 export function hasSeen(sync: ActiveSync, area: Change['area'], key: string): boolean {
   if (area === 'rejects') return sync.seenRejects?.has(key) === true;
-  return sync.seen?.has(key) === true || sync.seenByOthers?.has(key) === true;
+  return sync.seen.has(key) || sync.seenByOthers?.has(key) === true;
 }
 
 /**
@@ -42,13 +42,12 @@ export function hasSeen(sync: ActiveSync, area: Change['area'], key: string): bo
  * readable and not stale. If this is false, only a comparison with the whole index shows which rows are missing.
  */
 export function hasSeenAll({ seen, seenRejects, stats }: ActiveSync, knownRows: number): boolean {
-  return seen?.size === knownRows && seenRejects?.size === 0 && stats.rowsStale === 0;
+  return seen.size === knownRows && seenRejects?.size === 0 && stats.rowsStale === 0;
 }
 
 /** Keys that a sync has read on an earlier page: if a hub lists a row twice, the first occurrence counts. */
 export function keysSeenBefore({ seen }: ActiveSync, rows: readonly KeyedRow[]): ReadonlySet<string> {
   const keys = new Set<string>();
-  if (seen === null) return keys;
   for (const { key } of rows) if (key !== null && seen.has(key)) keys.add(key);
   return keys;
 }

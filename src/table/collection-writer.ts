@@ -4,6 +4,7 @@ import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
 import { hasCode } from '../errors.ts';
 import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
+import { SeenKeys } from '../core/seen-keys.ts';
 import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
 import { keysSeenBefore, type ActiveSync } from './active-sync.ts';
 import { changelogRecords } from './changelog.ts';
@@ -267,7 +268,7 @@ export class CollectionWriter {
     return {
       stats: newSyncStats({ syncId: randomId(), mode: 'INCREMENTAL', startedAtMs }),
       isFull: false,
-      seen: null,
+      seen: new SeenKeys(0),
       seenByOthers: null,
       seenRejects: null,
       readVersion: this.readVersion(),

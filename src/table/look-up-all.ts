@@ -3,6 +3,11 @@ import type { LookUp } from './table.ts';
 
 const KEYS_AT_ONCE = 5_000;
 
+/** The keys in parts that can be looked up together. */
+export function* inParts(keys: readonly string[]): Generator<readonly string[]> {
+  for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) yield keys.slice(from, from + KEYS_AT_ONCE);
+}
+
 /** Looks up any number of keys, and returns the values of those that exist. Throws `INDEX_DIVERGED`. */
 export async function lookUpAll(
   lookUp: LookUp,
@@ -10,8 +15,7 @@ export async function lookUpAll(
   keys: readonly string[],
 ): Promise<Map<string, Buffer>> {
   const found = new Map<string, Buffer>();
-  for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
-    const some = keys.slice(from, from + KEYS_AT_ONCE);
+  for (const some of inParts(keys)) {
     const values = await lookUp(area, some);
     for (const [at, key] of some.entries()) {
       const value = values[at] ?? null;

@@ -52,7 +52,7 @@ export class RunningSyncs {
   /** Marks the rows of a page that need not be decoded. If one of them may have occurred before, it returns false and marks nothing. */
   markAllSeen(sync: ActiveSync, keys: Fingerprints): boolean {
     const all = [...this.#syncs].flatMap((each) => (each === sync ? each.seen : each.seenByOthers) ?? []);
-    if (sync.seen === null || sync.seen.hasAny(keys)) return false;
+    if (sync.seen.hasAny(keys)) return false;
     for (const seen of all) seen.addAll(keys);
     return true;
   }

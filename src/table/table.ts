@@ -179,9 +179,7 @@ export class Table {
     this.syncs.markSeen(scanning, page.rows);
     this.#memory.deletions.noteSeen(page.rows.map(({ key }) => key));
     const isDeleted =
-      scanning === null || scanning.isFull || scanning.seen === null
-        ? undefined
-        : await this.#alreadyDeleted(page.rows, hashes);
+      scanning === null || scanning.isFull ? undefined : await this.#alreadyDeleted(page.rows, hashes);
     // A second occurrence of a row in the same page is not stale.
     const before = this.syncs.readVersion;
     const isStale = (key: string): boolean => this.syncs.wasPublished(key, page.readVersion, before);

@@ -4,7 +4,6 @@ import { AbsenceView } from '../../../src/absences/absence-view.ts';
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import type { ReadableRow } from '../../../src/core/rows/decoded-row.ts';
 import type { KeyedRow } from '../../../src/core/rows/compare-with-published.ts';
-import { SeenKeys } from '../../../src/core/seen-keys.ts';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import { frame } from '../log/support/frame.ts';
 import type { LoggedRecord, OutgoingRecord, TenantLog } from '../../../src/log/log.ts';
@@ -117,7 +116,7 @@ class ViewedTable {
   ): Promise<ActiveSync['stats']> {
     const writer = await this.writer;
     const readVersion = writer.readVersion();
-    const sync = madeSync(mode, { readVersion, seen: new SeenKeys(1) });
+    const sync = madeSync(mode, { readVersion });
     await writer.accept(sync, { rows: rows.map(keyed), readVersion });
     await writer.remove(sync, 'rows', gone);
     await writer.flush(sync, completion);

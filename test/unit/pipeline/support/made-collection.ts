@@ -100,14 +100,14 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
   };
 }
 
-/** A sync that is running; an incremental one knows of no row that it has seen. */
+/** A sync that is running. */
 export function madeSync(mode: SyncMode, given: Partial<ActiveSync> = {}): ActiveSync {
   const isFull = mode === 'FULL';
   const keys = () => (isFull ? new SeenKeys(1) : null);
   return {
     stats: newSyncStats({ syncId: `sync-${mode}`, mode, startedAtMs: 0 }),
     isFull,
-    seen: keys(),
+    seen: new SeenKeys(1),
     seenByOthers: keys(),
     seenRejects: keys(),
     readVersion: 0,
