@@ -211,7 +211,7 @@ function showParts(output: Output, parts: readonly Described[]): void {
         ...(hasSchools ? [nameOf(part)] : []),
         each.collection,
         outOf(each.rows, each.known),
-        formatAge(each.since === null ? null : Date.parse(each.since), Date.now()),
+        formatAge(each.since, Date.now()),
         each.why,
       ]),
     ),

@@ -166,7 +166,7 @@ function show(
   output.item(paint(mark), `${tenant.tenant}  ${answer}: ${tenant.headline}`);
   const { owner } = tenant;
   if (owner !== null)
-    output.line(`  last taken over by ${printable(owner.owner)}, ${age(owner.since, nowMs)}`);
+    output.line(`  last taken over by ${printable(owner.owner)}, ${formatAge(owner.since, nowMs)}`);
   const [reason] = tenant.state === 'needs-person' ? [] : tenant.reasons;
   if (reason !== undefined) output.item(`  ${colors.cyan('→')}`, reason.remedy);
   // Each command has a line of its own, so that it can be copied.
@@ -194,9 +194,9 @@ function show(
       .map((each) => [
         `${each.trouble ? '✗' : ' '} ${each.derivedFrom === null ? '' : '↳ '}${each.collection}`,
         each.rowsNow === null ? '-' : formatCount(each.rowsNow),
-        age(each.lastCompleteFull, nowMs),
+        formatAge(each.lastCompleteFull, nowMs),
         each.rowsThen === null ? '-' : formatCount(each.rowsThen),
-        age(each.watermark, nowMs),
+        formatAge(each.watermark, nowMs),
         syncOf(each),
         formatCount(each.rowsOnHold),
         formatCount(each.rejected),
@@ -221,10 +221,6 @@ export function showTroubles(output: Output, { headline, collections }: TenantSt
 
 const UP_TO =
   'rows then: number of rows in the last full sync; up to: every change at the hub before this time is published';
-
-function age(iso: string | null, nowMs: number): string {
-  return formatAge(iso === null ? null : Date.parse(iso), nowMs);
-}
 
 function syncOf({ sync, derivedFrom, isNotOffered, isWaiting, trouble }: CollectionStatus): string {
   if (isNotOffered) return 'not offered';

@@ -32,9 +32,9 @@ export function formatDuration(durationMs: number): string {
   return `${Math.floor(ms / DAY_MS)} d`;
 }
 
-/** The time since `atMs`: `4 min ago`; `-` for null. */
-export function formatAge(atMs: number | null, nowMs: number): string {
-  return atMs === null ? '-' : `${formatDuration(nowMs - atMs)} ago`;
+/** The time since `since` (ISO 8601): `4 min ago`; `-` for null. */
+export function formatAge(since: string | null, nowMs: number): string {
+  return since === null ? '-' : `${formatDuration(nowMs - Date.parse(since))} ago`;
 }
 
 /** Such as `, for 3 h`; empty where `since` (ISO 8601) is not known. */

@@ -20,7 +20,7 @@ export function completeAndFresh(
     hasIncremental && !isNotOffered && watermark !== null ? [watermark] : [],
   );
   const [oldest] = watermarks.toSorted();
-  const upTo = oldest === undefined ? '' : `, up to ${formatAge(Date.parse(oldest), nowMs)}`;
+  const upTo = oldest === undefined ? '' : `, up to ${formatAge(oldest, nowMs)}`;
   if (state === 'well') return `complete and fresh${upTo}`;
   const isWrong = reasons.some(({ part }) => !INCOMPLETE.has(part));
   const isOutOfDate = reasons.some(({ part }) => OUT_OF_DATE.has(part));
