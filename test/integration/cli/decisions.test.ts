@@ -3,7 +3,7 @@ import { afterAll, expect, it, vi } from 'vitest';
 import { idOf } from '../support/rows.ts';
 import { startProcess } from '../support/running.ts';
 import { compactedView, readTopics } from '../support/stack-kafka.ts';
-import { rollcall, startOwner, startRollcall } from './support/rollcall.ts';
+import { ending, rollcall, startOwner, startRollcall } from './support/rollcall.ts';
 import { COLLECTIONS, startTestTenant } from './support/test-tenant.ts';
 
 /* One tenant for all: not mirrored yet, then filled, then with deletions that need a decision. */
@@ -61,7 +61,7 @@ it('when all lists of the hub are empty, pull, status and /status.json ask a per
   await tenant.full(...COLLECTIONS);
   tenant.hub.faults.set('empty-list');
   const pull = await say('pull --full');
-  expect([pull.code, pull.stderr]).toEqual([3, expect.stringContaining('deletes list')]);
+  expect(pull).toMatchObject(ending(3, 'stderr', 'deletes list'));
   // No process mirrors the tenant, which without Redis is not known.
   await shows(1, 'needs a decision: ', tenant.config);
   await shows(3, 'needs a decision: ', tenant.configWith({ inMemory: true }));
@@ -114,10 +114,9 @@ it('"deletes approve" needs the digests of the current list, and removes only ro
   expect(stdout).toMatch(new RegExp(`Oppdiktet skole +courses +${ofSchool} of \\d+`));
 
   const other = await say('deletes approve 0123456789ab');
-  expect([other.code, other.stderr]).toEqual([
-    3,
-    expect.stringContaining('nothing was removed: this part is not on the list: 0123456789ab'),
-  ]);
+  expect(other).toMatchObject(
+    ending(3, 'stderr', 'nothing was removed: this part is not on the list: 0123456789ab'),
+  );
   // Without a digest nobody can have looked at the list.
   expect((await say('deletes approve')).code).toBe(2);
   const { rows } = await listed();
@@ -135,14 +134,14 @@ it('"deletes approve" needs the digests of the current list, and removes only ro
   const reason = 'the school has closed';
   const approve = ['deletes', 'approve', ...digests.split(' '), '--json', '--reason'];
   const tooLong = await rollcall(tenant.config, ...approve, 'a'.repeat(501));
-  expect([tooLong.code, tooLong.stderr]).toEqual([2, expect.stringContaining('Shorten it')]);
+  expect(tooLong).toMatchObject(ending(2, 'stderr', 'Shorten it'));
   const approved = await rollcall(tenant.config, ...approve, reason);
   const done = { digests: digests.split(' '), isSame: true, waiting: 0 };
   const collections = [{ collection: 'courses', outcome: 'done', removed: rows - 1, back: 1 }];
   expect([approved.code, approved.json()]).toMatchObject([0, { ...done, collections }]);
   expect((await say('deletes list')).code).toBe(0);
   const again = await say(`deletes approve ${digests}`);
-  expect([again.code, again.stderr]).toEqual([3, expect.stringContaining('rollcall deletes history')]);
+  expect(again).toMatchObject(ending(3, 'stderr', 'rollcall deletes history'));
   const about = await rollcall(tenant.config, 'tail', '--about', 'closed');
   expect(about.stderr).toMatch(/^not complete: the id is in \S+\.progress, in 1 record of a decision, /m);
   const given = {
@@ -169,10 +168,7 @@ it('the running process carries out "deletes approve", and goes on mirroring', a
   await tenant.full('courses');
   await using owner = await startOwner(tenant.config);
   const approved = await say(`deletes approve ${digestsOf((await listed()).parts)}`);
-  expect([approved.code, approved.stderr]).toEqual([
-    0,
-    expect.stringContaining('asking the process that mirrors'),
-  ]);
+  expect(approved).toMatchObject(ending(0, 'stderr', 'asking the process that mirrors'));
   expect(approved.stdout).toMatch(/courses\s+removed\s+14\s+14\s+0/);
   // Without waiting: the process announces what it has done before the command ends.
   expect((await say('status')).stdout).not.toContain('on hold in');
@@ -216,7 +212,7 @@ it('"deletes approve" removes nothing while the hub may show another tenant’s 
     expect(said).toMatch(/HUB_FOREIGN_DATA[^]*--accept-new[^]*HUB_FOREIGN_DATA[^]*--accept-new/);
     expect(said).not.toContain('deletes approve');
     const approval = await inOther(`deletes approve ${digests}`);
-    expect([approval.code, approval.stderr]).toEqual([1, expect.stringContaining('help HUB_FOREIGN_DATA')]);
+    expect(approval).toMatchObject(ending(1, 'stderr', 'help HUB_FOREIGN_DATA'));
   };
   await offersNoApproval();
   await using owner = await startOwner(other.config);
@@ -231,7 +227,7 @@ it('"deletes approve" removes nothing while the hub may show another tenant’s 
   expect((await inOther('pull --full --collection users')).code).toBe(0);
   // Hardly any course is left.
   const unexplained = await inOther(`deletes approve ${digests}`);
-  expect([unexplained.code, unexplained.stderr]).toEqual([2, expect.stringContaining('--reason "<text>"')]);
+  expect(unexplained).toMatchObject(ending(2, 'stderr', '--reason "<text>"'));
   expect((await inOther(`deletes approve ${digests} --reason closed`)).code).toBe(0);
 });
 
@@ -303,10 +299,7 @@ it('approving the part of a lost school removes its rows, and keeps all other mi
   expect(approved.stderr).toContain('rollcall deletes list --tenant north');
   expect(await recordsOf(lost)).toEqual(lost.map(() => [true, false]));
   const again = await inTwo(`deletes approve ${school?.digest}`);
-  expect([again.code, again.stderr]).toEqual([
-    3,
-    expect.stringContaining('rollcall deletes list --tenant north'),
-  ]);
+  expect(again).toMatchObject(ending(3, 'stderr', 'rollcall deletes list --tenant north'));
   // A further full sync removes nothing that nobody has approved.
   expect((await inTwo('pull --full')).code).toBe(3);
   expect(await recordsOf(leavers)).toEqual(leavers.map(() => [true]));

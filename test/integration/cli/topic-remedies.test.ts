@@ -15,7 +15,7 @@ import {
   type MirrorOptions,
 } from '../support/mirror.ts';
 import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
-import { rollcall, startOwner } from './support/rollcall.ts';
+import { ending, rollcall, startOwner } from './support/rollcall.ts';
 
 const ABSENCES = ['absence-versions', 'absences', 'absence-changes'] as const;
 const collections = ['orgs', 'users', ...ABSENCES];
@@ -144,10 +144,7 @@ it.each(SITUATIONS)(
 it('"topics list" shows what differs, "apply" corrects settings, "recreate" needs --yes and no owner', async () => {
   const topics = (words: string, users?: number) => rollcall(configFor(users), 'topics', ...words.split(' '));
   const list = await topics('list');
-  expect([list.code, list.stdout]).toEqual([
-    1,
-    expect.stringContaining('missing, or different from the contract: 8 of 8 topics'),
-  ]);
+  expect(list).toMatchObject(ending(1, 'stdout', 'missing, or different from the contract: 8 of 8 topics'));
   const missing = expect.objectContaining({ topic: topicOf('users'), exists: false }) as unknown;
   expect((await topics('list --json')).json()).toContainEqual(missing);
   const fits = [0, expect.stringMatching(/✓ +\S+users +3 +equal/)];
@@ -165,7 +162,7 @@ it('"topics list" shows what differs, "apply" corrects settings, "recreate" need
   // The broker that is asked may learn of it later than the one that changed it.
   await vi.waitFor(async () => expect(await topics('list')).toMatchObject(differs));
   const check = await rollcall(configFor(), 'check');
-  expect([check.code, check.stdout]).toEqual([1, expect.stringContaining('rollcall topics apply')]);
+  expect(check).toMatchObject(ending(1, 'stdout', 'rollcall topics apply'));
   const applied = await topics('apply');
   expect([applied.code, applied.stdout]).toEqual(fits);
   // A broker returns the old settings for a moment.
@@ -174,19 +171,16 @@ it('"topics list" shows what differs, "apply" corrects settings, "recreate" need
     expect(await withAdmin((admin) => settingsOf(admin, topicOf('users')))).toMatchObject(settings),
   );
   const other = await topics('apply', 5);
-  expect([other.code, other.stdout]).toEqual([
-    1,
-    expect.stringContaining('has 3 partitions, but the configuration says 5'),
-  ]);
+  expect(other).toMatchObject(ending(1, 'stdout', 'has 3 partitions, but the configuration says 5'));
   expect(other.stdout).toContain('kafka.partitions');
   await loadOnce();
   const before = await recordsOf(['users']);
   const asked = await topics('recreate users');
-  expect([asked.code, asked.stdout]).toEqual([3, expect.stringContaining('north.users')]);
+  expect(asked).toMatchObject(ending(3, 'stdout', 'north.users'));
   expect((await topics('recreate courses --yes')).code).toBe(2);
   await using owner = await startOwner(configFor());
   const refused = await topics('recreate users --yes');
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('mirrors tenant north')]);
+  expect(refused).toMatchObject(ending(2, 'stderr', 'mirrors tenant north'));
   await owner.stop();
   expect(await recordsOf(['users'])).toEqual(before);
 });

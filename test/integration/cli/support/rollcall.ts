@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { expect } from 'vitest';
 import { runProgram } from '../../../../src/cli/program.ts';
 import { VERBS } from '../../../../src/cli/verbs.ts';
 import { configFile, Running, withPort, type Ended } from '../../support/running.ts';
@@ -26,3 +27,9 @@ export async function startOwner(config: string): Promise<Running> {
   await owner.says('"mirroring"');
   return owner;
 }
+
+/** What a command ends with: its exit code, and a part of what it has written to a stream. */
+export const ending = (code: number, stream: 'stdout' | 'stderr', text: string) => ({
+  code,
+  [stream]: expect.stringContaining(text) as string,
+});
