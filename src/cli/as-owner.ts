@@ -108,7 +108,7 @@ async function livingOwner(
     remedy:
       assembly.config.redis === undefined
         ? 'Stop that process first, or add redis to the configuration, so that commands can reach it.'
-        : 'It has no heartbeat in Redis. Run the command again in a few seconds, or stop that process first.',
+        : 'That process has no heartbeat in Redis. Run the command again in a few seconds, or stop the process first.',
   });
 }
 

@@ -61,7 +61,7 @@ export function chooseFrom<T extends string>(what: string, name: string, known: 
     'USAGE_INVALID',
     `There is no ${what} ${JSON.stringify(name)}${didYouMean(name, known)}`,
     {
-      remedy: `There are: ${known.slice(0, MOST_LISTED).join(', ')}${known.length > MOST_LISTED ? ', …' : '.'}`,
+      remedy: `Choose one of: ${known.slice(0, MOST_LISTED).join(', ')}${known.length > MOST_LISTED ? ', …' : '.'}`,
     },
   );
 }

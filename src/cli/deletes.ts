@@ -321,7 +321,7 @@ function withLists(config: Config): Config {
     'The list of missing rows is kept in Redis, and the configuration has no redis.url',
     {
       remedy:
-        'A hold ends by itself when a full sync finds all rows. If they are really gone, add redis.url, and restart the process. Then run "rollcall pull --full", which lists what is missing.',
+        'A hold ends by itself when a full sync finds all rows. If the rows are really gone, add redis.url, and restart the process. Then run "rollcall pull --full", which lists what is missing.',
     },
   );
 }

@@ -19,7 +19,7 @@ async function init({ configPath, output }: Verb): Promise<void> {
     writeFileSync(configPath, text, { flag: 'wx' });
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    const why = code === 'EEXIST' ? 'exists; it is not overwritten' : `cannot be written (${code})`;
+    const why = code === 'EEXIST' ? 'exists already, and is not overwritten' : `cannot be written (${code})`;
     throw new RollcallError('USAGE_INVALID', `${configPath} ${why}`, {
       remedy: 'Delete or move that file, make its folder writable, or name another file with --config.',
       cause: error,

@@ -229,7 +229,8 @@ function purgeable(topic: string, wanted: ReadonlySet<string>) {
   const why =
     parts === null ? 'is not a name that Rollcall gives to a topic' : 'is still in the configuration';
   throw new RollcallError('USAGE_INVALID', `${topic} ${why}: nothing was deleted`, {
-    remedy: 'Only what has left the configuration can be purged: "rollcall topics list" shows it.',
+    remedy:
+      'Only topics that the configuration no longer names can be purged: "rollcall topics list" shows them.',
   });
 }
 

@@ -73,7 +73,7 @@ async function decompress(
     return await gunzipAsync(raw, { maxOutputLength: maxBytes });
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(request, maxBytes);
-    const what = `Cannot read ${request.where}: its gzip data is damaged or cut off`;
+    const what = `Cannot read ${request.where}: the gzip data of the answer is damaged or cut off`;
     throw new HubError('HUB_BODY_INVALID', what, { remedy: CHECK_THE_WAY, cause: error });
   }
 }

@@ -159,7 +159,7 @@ export class RedisConnection {
   async #attempt(): Promise<void> {
     const client = this.#client;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const closed = `the connection to Redis at ${this.address} is closed`;
+    const closed = `The connection to Redis at ${this.address} is closed`;
     const onEnd = () =>
       reject(new RollcallError('INDEX_UNREACHABLE', closed, { remedy: 'Start Rollcall again.' }));
     const onTimeout = () => reject(this.#trouble ?? new Error('no connection in time'));

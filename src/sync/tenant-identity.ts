@@ -175,7 +175,9 @@ export class IdentityGate {
       'HUB_FOREIGN_DATA',
       `The rows that the hub returned for ${own.settings.name} may be another tenant's: almost none of them match the ${knownRowsBefore} ` +
         `already published, and the hub shows none of the published rows that Rollcall asked for`,
-      { remedy: `None of them was published. ${WRONG_TENANT_REMEDY}: ${acceptCommand(own.tenant.tenantId)}` },
+      {
+        remedy: `None of these rows was published. ${WRONG_TENANT_REMEDY}: ${acceptCommand(own.tenant.tenantId)}`,
+      },
     );
   }
 }

@@ -29,7 +29,7 @@ export function unreadableLessons(
   what: string,
   { met, remedy }: { readonly met: readonly unknown[]; readonly remedy: string },
 ): RollcallError {
-  const text = `Cannot read the lessons of a student: ${what}. Its fields: ${fieldNames(met)}`;
+  const text = `Cannot read the lessons of a student: ${what}. The answer has the fields: ${fieldNames(met)}`;
   return new RollcallError('HUB_LESSONS_UNREADABLE', text, { remedy });
 }
 

@@ -198,7 +198,7 @@ it('a command without a tenant is for every tenant', () =>
   expect(chooseTenants(config, undefined)).toBe(config.tenants));
 
 it.each([
-  ['an unknown tenant', () => chooseTenants(config, 'nroth'), 'north', 'There are: north'],
+  ['an unknown tenant', () => chooseTenants(config, 'nroth'), 'north', 'Choose one of: north'],
   ['an unknown collection', () => choose(config, { collection: ['lineitems'] }), 'line-items', 'line-items'],
   ["one of Rollcall's own topics", () => choose(config, { collection: ['rejects'] }), '', 'users'],
 ])('a command that names %s is refused with the nearest name and all others', (_, attempt, nearest, all) => {

@@ -188,7 +188,7 @@ it.each([
   [[LESSON, LESSON], 'ok', /^2 lessons .* id, start; none has: title, teachers, rooms, cancelled$/],
   [[{ ...LESSON, class: { id: 'k' } }], 'warning', /fields class, end, id, start; none has: class, title/],
   [[LESSON, OF_KARI], 'failure', /fields begynner, class, elev, .*; `start` of a lesson is missing$/],
-  [[OF_KARI], 'failure', /: no lesson has the field `start`. Its fields: begynner, elev$/],
+  [[OF_KARI], 'failure', /: no lesson has the field `start`. The answer has the fields: begynner, elev$/],
   [IN_NORWEGIAN, 'ok', /./, 'students: all, fields: { start: begynner, class: gruppe, end: slutt }'],
 ])(
   'check reports lessons as $1, with the names of their fields (case %$)',

@@ -28,7 +28,7 @@ it('a body of lessons in another shape is an error with the setting and names of
   for (const body of [undefined, { value: { id: 'a' } }, { data: { value: lessons } }])
     expect(refusal(body).code).toBe('HUB_LESSONS_UNREADABLE');
   const error = refusal({ items: lessons, count: 2, student: 'Kari', '@odata.count': 2, left: null });
-  expect(error.message).toMatch(/Its fields: @odata\.count, count, items, student$/);
+  expect(error.message).toMatch(/The answer has the fields: @odata\.count, count, items, student$/);
   expect(`${error.message} ${error.remedy}`).not.toContain('Kari');
   expect(error.remedy).toContain('collections.schedules.enabled: false');
 });

@@ -69,7 +69,7 @@ it('the error about lessons without a start names fields and setting, and shows 
     expect.objectContaining({
       code: 'HUB_LESSONS_UNREADABLE',
       message:
-        'Cannot read the lessons of a student: no lesson has the field `start`. Its fields: begynner, elev, slutt',
+        'Cannot read the lessons of a student: no lesson has the field `start`. The answer has the fields: begynner, elev, slutt',
       remedy: expect.stringContaining('schedules.fields.start') as string,
     }) as Error,
   );
