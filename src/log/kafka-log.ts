@@ -19,8 +19,8 @@ import type {
   TopicRange,
   Transaction,
 } from './log.ts';
-import { KafkaTransactionBrokers } from './wire/kafka-transaction-brokers.ts';
-import { createKeyPartitioner, OutgoingBatches } from './outgoing-batches.ts';
+import { kafkaTransactionBrokers } from './wire/kafka-transaction-brokers.ts';
+import { OutgoingBatches, partitionOf } from './outgoing-batches.ts';
 import { decisionHeaders, decisionKey, progressHeaders, progressValue } from './progress-codec.ts';
 import { RecordBatch } from './wire/record-batch.ts';
 import { TakeOver, type OwnerOptions } from './take-over.ts';
@@ -28,20 +28,11 @@ import { appendEndMarkers, TenantProducer, type EndMarkers } from './tenant-prod
 import { TenantTopics } from './tenant-topics.ts';
 import type { TransactionalProducer } from './transactional-producer.ts';
 
-/** Where the records of a topic go in a transaction. */
-interface Destination {
-  /** The whole name of the topic. */
-  readonly topic: string;
-  readonly partitions: number;
-  readonly schemaId: number | null;
-}
-
 /** The log of a tenant; one transactional producer (`transactional.id` = `<p>.<t>`) writes its topics. */
 export class KafkaLog extends TenantTopics implements TenantLog {
   readonly #options: OwnerOptions;
   readonly #producer: TenantProducer;
   readonly #takeOver: TakeOver;
-  readonly #partitionOf = createKeyPartitioner();
   /**
    * The number of partitions of each topic when this object was made. If somebody adds partitions meanwhile, no key
    * changes its partition.
@@ -58,11 +49,11 @@ export class KafkaLog extends TenantTopics implements TenantLog {
    */
   #progressEnd = -1;
 
-  /** `onThrottled`: see {@link KafkaTransactionBrokers}. */
+  /** `onThrottled`: see {@link kafkaTransactionBrokers}. */
   constructor(options: OwnerOptions & { readonly onThrottled: (ms: number) => void }) {
     super(options);
     this.#options = options;
-    const brokers = new KafkaTransactionBrokers(options.kafka, options.onThrottled);
+    const brokers = kafkaTransactionBrokers(options.kafka, options.onThrottled);
     this.#producer = new TenantProducer(brokers, this.id, options.kafka.transactions);
     this.#takeOver = new TakeOver(options, this, this.#producer);
     this.#partitions = new Map(options.wanted.map(({ name, partitions }) => [name, partitions]));
@@ -137,22 +128,17 @@ export class KafkaLog extends TenantTopics implements TenantLog {
 
   #encode(records: readonly OutgoingRecord[]): OutgoingBatches {
     const batches = new OutgoingBatches();
-    const destinations = new Map<TopicSuffix, Destination>();
-    for (const { topic: suffix, key, body, headers, sharedHeaders } of records) {
-      let destination = destinations.get(suffix);
-      if (destination === undefined) destinations.set(suffix, (destination = this.#destinationOf(suffix)));
-      const { topic, partitions, schemaId } = destination;
-      const record = { key, body, schemaId, headers, sharedHeaders };
-      batches.add(topic, this.#partitionOf(key, partitions), record);
+    for (const [suffix, some] of Map.groupBy(records, (record) => record.topic)) {
+      const topic = this.name(suffix);
+      const partitions = this.#partitions.get(topic);
+      if (partitions === undefined) throw new Error(`${topic} is not configured`);
+      const schemaId = this.#options.schemas.idOf(suffix);
+      for (const { key, body, headers, sharedHeaders } of some) {
+        const record = { key, body, schemaId, headers, sharedHeaders };
+        batches.add(topic, partitionOf(key, partitions), record);
+      }
     }
     return batches;
-  }
-
-  #destinationOf(suffix: TopicSuffix): Destination {
-    const topic = this.name(suffix);
-    const partitions = this.#partitions.get(topic);
-    if (partitions === undefined) throw new Error(`${topic} is not configured`);
-    return { topic, partitions, schemaId: this.#options.schemas.idOf(suffix) };
   }
 
   override async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {

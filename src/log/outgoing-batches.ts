@@ -12,13 +12,13 @@ interface OutgoingBatch extends PartitionBatch {
   readonly batch: RecordBatch;
 }
 
-/** Assigns partitions by murmur2 of the key, as the contract requires and Java's client does by default. */
-export function createKeyPartitioner(): (key: string, partitions: number) => number {
-  let bytes = Buffer.allocUnsafe(256);
-  return (key, partitions) => {
-    if (key.length * 3 > bytes.length) bytes = Buffer.allocUnsafe(key.length * 3);
-    return (murmur2(bytes, bytes.write(key)) & 0x7fffffff) % partitions;
-  };
+/** The bytes of a key, in memory that the next key uses again. */
+let keyBytes = Buffer.allocUnsafe(256);
+
+/** The partition of a key by murmur2, as the contract requires and Java's client does by default. */
+export function partitionOf(key: string, partitions: number): number {
+  if (key.length * 3 > keyBytes.length) keyBytes = Buffer.allocUnsafe(key.length * 3);
+  return (murmur2(keyBytes, keyBytes.write(key)) & 0x7fffffff) % partitions;
 }
 
 /**

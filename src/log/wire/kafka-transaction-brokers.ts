@@ -2,14 +2,7 @@ import { partitionName } from '../../model/topic-names.ts';
 import { request, typeOf, wholeRequest, type RequestFor } from './kafka-broker.ts';
 import type { KafkaConnections } from './kafka-connections.ts';
 import { encodeProduceRequest } from './produce-request.ts';
-import {
-  RequestFailure,
-  type PartitionAnswer,
-  type ProduceRequest,
-  type ProducerIdentity,
-  type TopicPartitions,
-  type TransactionBrokers,
-} from '../transaction-brokers.ts';
+import { RequestFailure, type TransactionBrokers } from '../transaction-brokers.ts';
 
 /** What kafkajs decodes, before it would throw the first error in it. */
 interface ProduceAnswer {
@@ -33,76 +26,71 @@ interface AddPartitionsAnswer {
 
 /**
  * Sends the requests over the connections that all tenants of the process share; each request names its own producer.
- * kafkajs' producer is not used, because it repeats requests that are still in flight (ADR 27).
+ * kafkajs' producer is not used, because it repeats requests that are still in flight (ADR 27). `onThrottled`: called when
+ * the brokers ask this client to wait because of a quota (KIP-219).
  */
-export class KafkaTransactionBrokers implements TransactionBrokers {
-  readonly #connections: KafkaConnections;
-  readonly #onThrottled: (ms: number) => void;
+export function kafkaTransactionBrokers(
+  connections: KafkaConnections,
+  onThrottled: (ms: number) => void,
+): TransactionBrokers {
+  return {
+    async leadersOf(topics) {
+      const led = await connections.partitionsOf(topics);
+      return new Map(
+        led.flatMap(({ topic, partition, leader }) =>
+          leader < 0 ? [] : [[partitionName(topic, partition), leader]],
+        ),
+      );
+    },
 
-  /** `onThrottled`: called when the brokers ask this client to wait because of a quota (KIP-219). */
-  constructor(connections: KafkaConnections, onThrottled: (ms: number) => void) {
-    this.#connections = connections;
-    this.#onThrottled = onThrottled;
-  }
+    coordinatorOf: (transactionalId) => connections.coordinatorOf(transactionalId, 'transactional-id'),
 
-  async leadersOf(topics: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const led = await this.#connections.partitionsOf(topics);
-    return new Map(
-      led.flatMap(({ topic, partition, leader }) =>
-        leader < 0 ? [] : [[partitionName(topic, partition), leader]],
-      ),
-    );
-  }
+    async initProducerId(node, transactionalId, timeoutMs) {
+      const options = { transactionalId, transactionTimeout: timeoutMs };
+      const { producerId, producerEpoch } = await connections.ask<{
+        producerId: string;
+        producerEpoch: number;
+      }>(node, request('InitProducerId', options));
+      return { transactionalId, producerId: BigInt(producerId), producerEpoch };
+    },
 
-  coordinatorOf(transactionalId: string): Promise<number> {
-    return this.#connections.coordinatorOf(transactionalId, 'transactional-id');
-  }
+    async addPartitions(node, producer, partitions) {
+      const topics = [...partitions].map(([topic, some]) => ({ topic, partitions: some }));
+      const added = wholeRequest('AddPartitionsToTxn', { ...producer, topics });
+      const { errors } = await connections.ask<AddPartitionsAnswer>(node, added);
+      const refused = errors.flatMap(({ topic, partitionErrors }) =>
+        partitionErrors.flatMap(({ errorCode }) => {
+          const type = typeOf(errorCode);
+          return type === null ? [] : [{ topic, type }];
+        }),
+      );
+      // A partition of a topic without a right keeps all others from being attempted.
+      const cause = refused.find(({ type }) => type !== 'OPERATION_NOT_ATTEMPTED') ?? refused[0];
+      if (cause !== undefined) throw new RequestFailure('refused', cause);
+    },
 
-  async initProducerId(node: number, transactionalId: string, timeoutMs: number): Promise<ProducerIdentity> {
-    const options = { transactionalId, transactionTimeout: timeoutMs };
-    const { producerId, producerEpoch } = await this.#connections.ask<{
-      producerId: string;
-      producerEpoch: number;
-    }>(node, request('InitProducerId', options));
-    return { transactionalId, producerId: BigInt(producerId), producerEpoch };
-  }
+    async produce(node, batches) {
+      const requestFor = wholeRequest('Produce', { topicData: [] });
+      const encode = () => Promise.resolve(encodeProduceRequest(batches));
+      const sealed: RequestFor = (broker) => {
+        const { request: head, response } = requestFor(broker);
+        return { request: { ...head, encode }, response };
+      };
+      const answer = await connections.ask<ProduceAnswer>(node, sealed, 'batches');
+      const { topics, clientSideThrottleTime = 0 } = answer;
+      onThrottled(clientSideThrottleTime);
+      return topics.flatMap(({ topicName: topic, partitions }) =>
+        partitions.map(({ partition, errorCode, baseOffset }) => ({
+          topic,
+          partition,
+          error: typeOf(errorCode),
+          baseOffset: Number(baseOffset),
+        })),
+      );
+    },
 
-  async addPartitions(node: number, producer: ProducerIdentity, partitions: TopicPartitions): Promise<void> {
-    const topics = [...partitions].map(([topic, some]) => ({ topic, partitions: some }));
-    const added = wholeRequest('AddPartitionsToTxn', { ...producer, topics });
-    const { errors } = await this.#connections.ask<AddPartitionsAnswer>(node, added);
-    const refused = errors.flatMap(({ topic, partitionErrors }) =>
-      partitionErrors.flatMap(({ errorCode }) => {
-        const type = typeOf(errorCode);
-        return type === null ? [] : [{ topic, type }];
-      }),
-    );
-    // A partition of a topic without a right keeps all others from being attempted.
-    const cause = refused.find(({ type }) => type !== 'OPERATION_NOT_ATTEMPTED') ?? refused[0];
-    if (cause !== undefined) throw new RequestFailure('refused', cause);
-  }
-
-  async produce(node: number, batches: ProduceRequest): Promise<readonly PartitionAnswer[]> {
-    const requestFor = wholeRequest('Produce', { topicData: [] });
-    const encode = () => Promise.resolve(encodeProduceRequest(batches));
-    const sealed: RequestFor = (broker) => {
-      const { request: head, response } = requestFor(broker);
-      return { request: { ...head, encode }, response };
-    };
-    const answer = await this.#connections.ask<ProduceAnswer>(node, sealed, 'batches');
-    const { topics, clientSideThrottleTime = 0 } = answer;
-    this.#onThrottled(clientSideThrottleTime);
-    return topics.flatMap(({ topicName: topic, partitions }) =>
-      partitions.map(({ partition, errorCode, baseOffset }) => ({
-        topic,
-        partition,
-        error: typeOf(errorCode),
-        baseOffset: Number(baseOffset),
-      })),
-    );
-  }
-
-  async endTransaction(node: number, producer: ProducerIdentity, isCommit: boolean): Promise<void> {
-    await this.#connections.ask(node, request('EndTxn', { ...producer, transactionResult: isCommit }));
-  }
+    async endTransaction(node, producer, isCommit) {
+      await connections.ask(node, request('EndTxn', { ...producer, transactionResult: isCommit }));
+    },
+  };
 }

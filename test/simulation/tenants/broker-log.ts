@@ -13,7 +13,7 @@ import type {
   TopicRange,
   Transaction,
 } from '../../../src/log/log.ts';
-import { createKeyPartitioner } from '../../../src/log/outgoing-batches.ts';
+import { partitionOf } from '../../../src/log/outgoing-batches.ts';
 import type { TopicPartitions } from '../../../src/log/transaction-brokers.ts';
 import type {
   AppendedBatch,
@@ -70,7 +70,6 @@ export interface BrokerLogOptions {
  */
 export class BrokerLog implements TenantLog {
   readonly #options: BrokerLogOptions;
-  readonly #partitionOf = createKeyPartitioner();
   readonly #lostTopics = new Set<TopicSuffix>();
   #producer: TransactionalProducer | null = null;
   #turn: Promise<unknown> = Promise.resolve();
@@ -201,7 +200,7 @@ export class BrokerLog implements TenantLog {
   #sendsOf(records: readonly OutgoingRecord[]): readonly (readonly PartitionBatch[])[] {
     const sends: PartitionBatch[][] = [];
     for (const [topic, ofTopic] of Map.groupBy(records.map(withAllHeaders), (record) => record.topic)) {
-      const partitions = Map.groupBy(ofTopic, ({ key }) => this.#partitionOf(key, PARTITIONS));
+      const partitions = Map.groupBy(ofTopic, ({ key }) => partitionOf(key, PARTITIONS));
       for (const [partition, all] of partitions) {
         for (let from = 0; from < all.length; from += MOST_IN_A_BATCH) {
           const batch = new SimulatedBatch(all.slice(from, from + MOST_IN_A_BATCH));

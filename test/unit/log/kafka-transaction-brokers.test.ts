@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { expect, it, vi } from 'vitest';
 import type { KafkaConnections } from '../../../src/log/wire/kafka-connections.ts';
-import { KafkaTransactionBrokers } from '../../../src/log/wire/kafka-transaction-brokers.ts';
+import { kafkaTransactionBrokers } from '../../../src/log/wire/kafka-transaction-brokers.ts';
 import type { KafkaBroker } from '../../../src/log/wire/kafka-broker.ts';
 
 const { lookup } = createRequire(import.meta.url)('kafkajs/src/protocol/requests') as {
@@ -14,7 +14,7 @@ const PRODUCER = { transactionalId: 'p.t', producerId: 1n, producerEpoch: 0 };
 function brokersThatAnswer(answer: object, onThrottled = vi.fn<(ms: number) => void>()) {
   const ask: KafkaConnections['ask'] = async (_, requestFor) =>
     (await requestFor({ lookupRequest: lookup(VERSIONS) }).response.parse(answer)) as never;
-  return new KafkaTransactionBrokers({ ask } as KafkaConnections, onThrottled);
+  return kafkaTransactionBrokers({ ask } as KafkaConnections, onThrottled);
 }
 
 it('the error of a refused transaction names the topic to which the right is missing, and no other', async () => {
@@ -56,7 +56,7 @@ it('batches go over the connection for batches, and requests that begin or end t
     purposes.push(purpose);
     return { topics: [], errors: [] };
   };
-  const brokers = new KafkaTransactionBrokers({ ask } as unknown as KafkaConnections, () => undefined);
+  const brokers = kafkaTransactionBrokers({ ask } as unknown as KafkaConnections, () => undefined);
   await brokers.addPartitions(1, PRODUCER, new Map());
   await brokers.produce(1, { producer: PRODUCER, batches: [], timeoutMs: 1 });
   await brokers.endTransaction(1, PRODUCER, true);

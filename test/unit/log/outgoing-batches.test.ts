@@ -1,12 +1,11 @@
 import * as fc from 'fast-check';
 import { Partitioners } from 'kafkajs';
 import { expect, it } from 'vitest';
-import { MAX_BATCH_BYTES, createKeyPartitioner, OutgoingBatches } from '../../../src/log/outgoing-batches.ts';
+import { MAX_BATCH_BYTES, OutgoingBatches, partitionOf } from '../../../src/log/outgoing-batches.ts';
 import { RecordBatch } from '../../../src/log/wire/record-batch.ts';
 import { forAll, forMany } from '../support/for-all.ts';
 
 it('a key has the partition that kafkajs would give it, whatever its characters', () => {
-  const partitionOf = createKeyPartitioner();
   const byKafkaJs = Partitioners.DefaultPartitioner();
   const key = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ minLength: 200, maxLength: 400 }));
   forAll([key, fc.integer({ min: 1, max: 50 })], (each, partitions) => {
