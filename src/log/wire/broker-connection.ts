@@ -20,7 +20,7 @@ const REOPEN_BEFORE_END_MS = 10_000;
  * tenants only one is unanswered when the connection breaks, and it is the only one whose time-out runs.
  */
 export class BrokerConnection {
-  readonly #newBroker: () => Promise<KafkaBroker>;
+  readonly #newBroker: () => KafkaBroker;
   readonly #answerWithinMs: number;
   #waiting: WaitingRequest[] = [];
   #broker: KafkaBroker | null = null;
@@ -78,7 +78,7 @@ export class BrokerConnection {
    */
   async #open(): Promise<KafkaBroker> {
     this.#broker?.disconnect().catch(() => undefined);
-    const broker = (this.#broker = await this.#newBroker());
+    const broker = (this.#broker = this.#newBroker());
     await within(OPEN_WITHIN_MS, broker.connect());
     endBeforeSession(broker.connectionPool.pool[0]);
     return broker;

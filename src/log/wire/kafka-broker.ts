@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
-import type { Kafka, PartitionAssigner } from 'kafkajs';
+import type { ConnectionOptions } from 'node:tls';
+import { logLevel, type Mechanism, type SASLOptions } from 'kafkajs';
 
 const require = createRequire(import.meta.url);
 const { requests } = require('kafkajs/src/protocol/requests') as { requests: Record<string, object> };
@@ -8,6 +9,10 @@ const apiKeys = require('kafkajs/src/protocol/requests/apiKeys') as Readonly<Rec
 const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
   createErrorFromCode: (code: number) => Error & { readonly type: string };
 };
+const Broker = require('kafkajs/src/broker') as new (options: object) => KafkaBroker;
+const ConnectionPool = require('kafkajs/src/network/connectionPool') as new (options: object) => object;
+const createSocketFactory = require('kafkajs/src/network/socketFactory') as () => unknown;
+const { createLogger } = require('kafkajs/src/loggers') as { createLogger: (options: object) => unknown };
 
 const PRODUCER_FENCED = 90;
 
@@ -73,28 +78,36 @@ export function typeOf(errorCode: number): string | null {
 }
 
 /** Makes a broker at an address (`host:port`) that is not connected yet. */
-export type BrokerAt = (address: string) => Promise<KafkaBroker>;
+export type BrokerAt = (address: string) => KafkaBroker;
 
-/** The parts of kafkajs' cluster that Rollcall uses. */
-interface KafkaCluster {
-  readonly rootLogger: unknown;
-  readonly connectionPoolBuilder: { build(at: { host: string; port: number }): Promise<object> };
-  readonly brokerPool: { createBroker(options: object): KafkaBroker };
+export interface KafkaConnection {
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  /** kafkajs copies its properties for each connection: with getters, replaced certificates take effect. */
+  readonly tls: boolean | ConnectionOptions;
+  /** kafkajs keeps this very object, and reads the password at each authentication: a getter lets a rotated one take effect. */
+  readonly sasl: SASLOptions | Mechanism | undefined;
+  /** For this long, a member of a group may wait for the leader of the group (worker-group.ts). */
+  readonly sessionMs: number;
 }
 
-/** kafkajs keeps its cluster, which makes brokers, to itself; only its interface for partition assigners hands one out. */
-export function brokersOf(kafka: Pick<Kafka, 'consumer'>): BrokerAt {
-  let cluster: KafkaCluster | null = null;
-  const catchCluster = (given: Parameters<PartitionAssigner>[0]): ReturnType<PartitionAssigner> => {
-    cluster = given.cluster as unknown as KafkaCluster;
-    return {} as ReturnType<PartitionAssigner>;
-  };
-  kafka.consumer({ groupId: 'none', partitionAssigners: [catchCluster] });
-  if (cluster === null) throw new Error('kafkajs handed out no cluster');
-  const { rootLogger: logger, connectionPoolBuilder, brokerPool } = cluster as KafkaCluster;
-  return async (address) => {
+/** Brokers that repeat and log nothing by themselves. */
+export function brokersWith({ clientId, tls, sasl }: KafkaConnection): BrokerAt {
+  const logger = createLogger({ level: logLevel.NOTHING, logCreator: () => () => undefined });
+  return (address) => {
     const colon = address.lastIndexOf(':');
-    const at = { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
-    return brokerPool.createBroker({ connectionPool: await connectionPoolBuilder.build(at), logger });
+    const connectionPool = new ConnectionPool({
+      clientId,
+      ssl: tls,
+      sasl,
+      host: address.slice(0, colon),
+      port: Number(address.slice(colon + 1)),
+      connectionTimeout: 5_000,
+      // A `BrokerConnection` has its own time limit for requests.
+      enforceRequestTimeout: false,
+      socketFactory: createSocketFactory(),
+      logger,
+    });
+    return new Broker({ connectionPool, logger, authenticationTimeout: 10_000 });
   };
 }
