@@ -34,132 +34,105 @@ const POSITION = z.object({
 /** The condition of a write; see `scripts/write-index.lua`. */
 type Guard = { readonly field: 'transactionId' | 'replay'; readonly value: string };
 
-/** One collection's index in Redis. Layout: `redis-keys.ts`. */
-export class RedisIndex implements CollectionIndex {
-  readonly #connection: RedisConnection;
-  readonly #keys: CollectionKeys;
-  readonly #areas: readonly IndexArea[];
-  readonly #areaKeys: readonly string[];
-  readonly #name: string;
+/** One collection's index in Redis. Layout: `redis-keys.ts`. `name`: tenant and collection, for errors. */
+export function redisIndex(connection: RedisConnection, keys: CollectionKeys, name: string): CollectionIndex {
+  const areas = [...keys.areas.keys()];
+  const scriptKeys = [keys.position, ...keys.areas.values()];
 
-  /** `name`: tenant and collection, for errors. */
-  constructor(connection: RedisConnection, keys: CollectionKeys, name: string) {
-    this.#connection = connection;
-    this.#keys = keys;
-    this.#areas = [...keys.areas.keys()];
-    this.#areaKeys = [...keys.areas.values()];
-    this.#name = name;
-  }
-
-  async position(): Promise<IndexPosition | null> {
-    const { fields, isComplete } = await this.#read(['transactionId', 'position']);
-    const [transactionId, json] = fields;
-    if (!transactionId || !isComplete) return null;
-    // If the text cannot be read, for example because another version wrote it, Rollcall rebuilds the index.
-    const found = POSITION.safeParse(jsonOrNull(json ?? '')).data;
-    return found?.transactionId === transactionId ? found : null;
-  }
-
-  async lookup(area: IndexArea, keys: readonly string[], expected: string | null): Promise<IndexValues> {
-    const key = memberOf(this.#keys.areas, area);
-    const { fields, isComplete, isEmpty, rest } = await this.#read(['transactionId'], (commands) =>
-      askValues(commands, key, keys),
-    );
-    const [transactionId] = fields;
-    const isThere = expected === null ? !transactionId && isEmpty : transactionId === expected && isComplete;
-    if (!isThere) throw indexDiverged(this.#name);
-    return valuesIn(rest);
-  }
-
-  async apply(
-    previous: string | null,
-    position: IndexPosition,
+  async function write(
+    guard: Guard,
+    position: IndexPosition | null,
     changes: readonly IndexChange[],
   ): Promise<void> {
-    await this.#write({ field: 'transactionId', value: previous ?? '' }, position, changes);
+    const json = position === null ? '' : JSON.stringify(position);
+    const head = [guard.field, guard.value, position?.transactionId ?? '', json];
+    const { counts, entries: changed } = changeArguments(areas, changes);
+    const written = await connection.script(SCRIPTS.writeIndex, scriptKeys, head, counts, changed);
+    if (written !== 1) throw indexDiverged(name);
   }
 
-  async count(area: IndexArea): Promise<number> {
-    const key = memberOf(this.#keys.areas, area);
-    return this.#connection.run((client) => client.hlen(key));
+  function entries(area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
+    return connection.scan(memberOf(keys.areas, area));
   }
 
-  async *keys(area: IndexArea): AsyncGenerator<readonly string[]> {
-    for await (const batch of this.entries(area)) yield batch.map(([key]) => key);
-  }
-
-  entries(area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
-    return this.#connection.scan(memberOf(this.#keys.areas, area));
-  }
-
-  async rebuild(): Promise<IndexReplay> {
-    return this.#beginReplay('');
-  }
-
-  async resume(from: IndexPosition): Promise<IndexReplay> {
-    return this.#beginReplay(from.transactionId);
-  }
-
-  async #beginReplay(from: string): Promise<IndexReplay> {
+  async function beginReplay(from: string): Promise<IndexReplay> {
     const token = randomUUID();
-    const args = [token, from, ...this.#areas.map(countField)];
-    const begun = await this.#connection.script(SCRIPTS.beginReplay, this.#scriptKeys(), args);
-    if (begun !== 1) throw indexDiverged(this.#name);
+    const args = [token, from, ...areas.map(countField)];
+    const begun = await connection.script(SCRIPTS.beginReplay, scriptKeys, args);
+    if (begun !== 1) throw indexDiverged(name);
     const guard: Guard = { field: 'replay', value: token };
     return {
-      write: async (changes) => {
+      async write(changes) {
         // An empty list goes to Redis too, so that a void replay throws.
-        for (let at = 0; at === 0 || at < changes.length; at += REPLAY_CHANGES_AT_ONCE) {
-          await this.#write(guard, null, changes.slice(at, at + REPLAY_CHANGES_AT_ONCE));
-        }
+        for (let at = 0; at === 0 || at < changes.length; at += REPLAY_CHANGES_AT_ONCE)
+          await write(guard, null, changes.slice(at, at + REPLAY_CHANGES_AT_ONCE));
       },
-      lookup: async (area, keys) => {
-        const key = memberOf(this.#keys.areas, area);
-        return valuesIn(await this.#connection.transaction((commands) => askValues(commands, key, keys)));
+      async lookup(area, wanted) {
+        const key = memberOf(keys.areas, area);
+        return valuesIn(await connection.transaction((commands) => askValues(commands, key, wanted)));
       },
-      entries: (area) => this.entries(area),
-      finish: async (position) => this.#write(guard, position, []),
+      entries,
+      finish: (position) => write(guard, position, []),
     };
   }
 
-  /** Reads fields of the position, the sizes of all areas, and the values of further commands, in one atomic step. */
-  async #read(
-    fields: readonly string[],
-    askMore: (commands: ChainableCommander) => unknown = () => undefined,
-  ) {
-    // MULTI costs Redis about half as much as a script with the same commands.
-    const [found, ...rest] = await this.#connection.transaction((commands) => {
-      commands.hmget(this.#keys.position, ...fields, ...this.#areas.map(countField));
-      for (const key of this.#areaKeys) commands.hlen(key);
-      askMore(commands);
-    });
-    const values = found as (string | null)[];
-    const counts = rest.splice(0, this.#areas.length);
-    return {
-      fields: values,
-      /** Whether every area has the number of keys that the position records. */
-      isComplete: counts.every((count, at) => values[fields.length + at] === String(count)),
-      isEmpty: counts.every((count) => count === 0),
-      rest,
-    };
-  }
+  return {
+    async position() {
+      const { fields, isComplete } = await readTogether(connection, keys, ['transactionId', 'position']);
+      const [transactionId, json] = fields;
+      if (!transactionId || !isComplete) return null;
+      // If the text cannot be read, for example because another version wrote it, Rollcall rebuilds the index.
+      const found = POSITION.safeParse(jsonOrNull(json ?? '')).data;
+      return found?.transactionId === transactionId ? found : null;
+    },
+    async lookup(area, wanted, expected) {
+      const key = memberOf(keys.areas, area);
+      const { fields, isComplete, isEmpty, rest } = await readTogether(
+        connection,
+        keys,
+        ['transactionId'],
+        (commands) => askValues(commands, key, wanted),
+      );
+      const [transactionId] = fields;
+      const isThere =
+        expected === null ? !transactionId && isEmpty : transactionId === expected && isComplete;
+      if (!isThere) throw indexDiverged(name);
+      return valuesIn(rest);
+    },
+    apply: (previous, position, changes) =>
+      write({ field: 'transactionId', value: previous ?? '' }, position, changes),
+    count: (area) => connection.run((client) => client.hlen(memberOf(keys.areas, area))),
+    async *keys(area) {
+      for await (const batch of entries(area)) yield batch.map(([key]) => key);
+    },
+    entries,
+    rebuild: () => beginReplay(''),
+    resume: (from) => beginReplay(from.transactionId),
+  };
+}
 
-  async #write(guard: Guard, position: IndexPosition | null, changes: readonly IndexChange[]): Promise<void> {
-    const head: RedisArgument[] = [
-      guard.field,
-      guard.value,
-      position?.transactionId ?? '',
-      position === null ? '' : JSON.stringify(position),
-    ];
-    const { counts, entries } = changeArguments(this.#areas, changes);
-    const keys = this.#scriptKeys();
-    const written = await this.#connection.script(SCRIPTS.writeIndex, keys, head, counts, entries);
-    if (written !== 1) throw indexDiverged(this.#name);
-  }
-
-  #scriptKeys(): readonly string[] {
-    return [this.#keys.position, ...this.#areaKeys];
-  }
+/** Reads fields of the position, the sizes of all areas, and the values of further commands, in one atomic step. */
+async function readTogether(
+  connection: RedisConnection,
+  { position, areas }: CollectionKeys,
+  fields: readonly string[],
+  askMore: (commands: ChainableCommander) => unknown = () => undefined,
+) {
+  // MULTI costs Redis about half as much as a script with the same commands.
+  const [found, ...rest] = await connection.transaction((commands) => {
+    commands.hmget(position, ...fields, ...areas.keys().map(countField));
+    for (const key of areas.values()) commands.hlen(key);
+    askMore(commands);
+  });
+  const values = found as (string | null)[];
+  const counts = rest.splice(0, areas.size);
+  return {
+    fields: values,
+    /** Whether every area has the number of keys that the position records. */
+    isComplete: counts.every((count, at) => values[fields.length + at] === String(count)),
+    isEmpty: counts.every((count) => count === 0),
+    rest,
+  };
 }
 
 /** ARGV[5] onwards of `scripts/write-index.lua`. */

@@ -4,7 +4,7 @@ import type { StateStore } from './index-store.ts';
 import { RedisConnection, type RedisConnectionOptions } from './redis-connection.ts';
 import { redisCoordination } from './redis-coordination.ts';
 import { redisDeletions } from './redis-deletions.ts';
-import { RedisIndex } from './redis-index.ts';
+import { redisIndex } from './redis-index.ts';
 import { probeKey, tenantKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
 
@@ -28,7 +28,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       const keys = tenantKeys(keyPrefix, tenantId);
       const deletions = redisDeletions(connection, keys);
       return {
-        collection: (name) => new RedisIndex(connection, keys.collection(name), `${tenantId}/${name}`),
+        collection: (name) => redisIndex(connection, keys.collection(name), `${tenantId}/${name}`),
         deletions,
         async forget(name) {
           const { areas, position } = keys.collection(name);
