@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { KafkaConnections } from '../../../src/log/wire/kafka-connections.ts';
 import { kafkaTransactionBrokers } from '../../../src/log/wire/kafka-transaction-brokers.ts';
 import type { KafkaBroker } from '../../../src/log/wire/kafka-broker.ts';
@@ -11,10 +11,10 @@ const VERSIONS = { 0: { minVersion: 3, maxVersion: 7 }, 24: { minVersion: 0, max
 const PRODUCER = { transactionalId: 'p.t', producerId: 1n, producerEpoch: 0 };
 
 /** Brokers of which each gives that answer to a request, after kafkajs has decoded it. */
-function brokersThatAnswer(answer: object, onThrottled = vi.fn<(ms: number) => void>()) {
+function brokersThatAnswer(answer: object) {
   const ask: KafkaConnections['ask'] = async (_, requestFor) =>
     (await requestFor({ lookupRequest: lookup(VERSIONS) }).response.parse(answer)) as never;
-  return kafkaTransactionBrokers({ ask } as KafkaConnections, onThrottled);
+  return kafkaTransactionBrokers({ ask } as KafkaConnections, () => undefined);
 }
 
 it('the error of a refused transaction names the topic to which the right is missing, and no other', async () => {
@@ -41,13 +41,6 @@ it('each partition of a produce request has its own answer, whatever became of t
     { topic: 'p.t.users', partition: 1, error: 'NOT_LEADER_FOR_PARTITION', baseOffset: -1 },
     { topic: 'p.t.users', partition: 2, error: 'PRODUCER_FENCED', baseOffset: -1 },
   ]);
-});
-
-it('the answer to a batch says how long a quota asks the client to wait', async () => {
-  const onThrottled = vi.fn<(ms: number) => void>();
-  const brokers = brokersThatAnswer({ topics: [], clientSideThrottleTime: 1_500 }, onThrottled);
-  await brokers.produce(1, { producer: PRODUCER, batches: [], timeoutMs: 1 });
-  expect(onThrottled).toHaveBeenCalledWith(1_500);
 });
 
 it('batches go over the connection for batches, and requests that begin or end transactions do not', async () => {
