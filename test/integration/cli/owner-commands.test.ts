@@ -154,7 +154,7 @@ describe('without an owner', () => {
     expect(await mirror.differences('users')).toEqual({});
   });
 
-  it('"republish" puts missing rows on hold if most rows of a collection are gone, and exits with 3', async () => {
+  it('"republish" puts missing rows on hold if most rows are gone, and exits with 3', async () => {
     const gone = mirror.hub.district.snapshot('categories').slice(1);
     for (const row of gone) mirror.hub.district.remove('categories', idOf(row));
     const ended = await command(false, 'republish', 'categories');

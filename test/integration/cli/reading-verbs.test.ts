@@ -78,11 +78,11 @@ interface Tailed {
   readonly value?: { readonly sourcedId: string } | null;
 }
 
-describe('where no process runs', () => {
+describe('without an owner', () => {
   const records = (text: string): Tailed[] => lines(text).map((line) => JSON.parse(line) as Tailed);
   const users = () => idsOf('users').length;
 
-  it('commands that only read topics and index need no credential of the hub, and change nothing', async () => {
+  it('commands that only read topics and index need no secret of the hub, and change nothing', async () => {
     const before = await holdings();
     tenant.hub.requests.clear();
     const read = (words: string) => say(words, { hubSettings: { clientSecret: '${HUB_SECRET}' } });
@@ -176,7 +176,7 @@ describe('where no process runs', () => {
   });
 });
 
-describe('check before the first run', async () => {
+describe('before the first run', async () => {
   const other = await startTestTenant();
   afterAll(() => other[Symbol.asyncDispose]());
 
@@ -221,7 +221,7 @@ describe('check before the first run', async () => {
     );
   });
 
-  it('"rollcall check" reports the schema or compatibility of another program, and "run" changes neither', async () => {
+  it('"check" reports the schema or compatibility of another program, and "run" changes neither', async () => {
     const [wrong, weakened] = [`${other.topic('users')}-value`, `${other.topic('orgs')}-value`];
     for (const [subject, compatibility] of [
       [wrong, 'FULL_TRANSITIVE'],

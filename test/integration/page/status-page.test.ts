@@ -181,7 +181,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
   });
 });
 
-describe.skipIf(browser === undefined || !IS_FULL)('the status page of 500 tenants', async () => {
+describe.skipIf(browser === undefined || !IS_FULL)('500 tenants', async () => {
   const world = await fiveProcesses(Date.now(), 500);
   const note = (process: number, tenant: string, event: Parameters<Board['note']>[1]): void =>
     void world.boards[process]?.board.note(tenant, event);

@@ -16,7 +16,7 @@ function brief(records: readonly TopicRecord[]): string[] {
     .toSorted();
 }
 
-describe('schedules of all students', () => {
+describe('all students', () => {
   const dayOfEach = (students: readonly string[], date: string, what: string): string[] =>
     students.map((each) => `${dayKey(each, date)} ${what}`).toSorted();
 
@@ -62,7 +62,7 @@ describe('schedules of all students', () => {
   });
 });
 
-describe('schedules of absent students', () => {
+describe('absent students', () => {
   const DAYS = { students: 'absent', hubOptions: { students: 60 } } as const;
 
   /** Students without an absence in any window of these tests. */

@@ -31,7 +31,7 @@ function newStore(options: Partial<RedisStoreOptions> = {}): StateStore {
   return store;
 }
 
-describe.each(['users', 'absence-versions'] as const)('an index of %s', (collection) => {
+describe.each(['users', 'absence-versions'] as const)('%s', (collection) => {
   const index = () => newStore().tenant('north').collection(collection);
   const keyOf = (part: string) => `{rc:north}:${collection}:${part}`;
   const areas = areasOf(collection);

@@ -118,7 +118,7 @@ export function describeCoordination({
       expect(outcome).toMatchObject({ state: 'done', result: { full: true } });
     });
 
-    it('a failed request is answered with the remedy of its failure, an unforeseen failure without text', async () => {
+    it('a failed request is answered with its remedy, and an unforeseen failure without text', async () => {
       const known = { code: 'HUB_FORBIDDEN', message: 'the hub refuses', remedy: 'Ask for rights.' } as const;
       const failures = [
         new RollcallError(known.code, known.message, known),
