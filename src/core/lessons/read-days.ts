@@ -13,7 +13,7 @@ import {
 } from './read-lesson.ts';
 import { daysOf, isInWindow, type DayWindow } from './window.ts';
 import { mappingDigest, shortDigest, type RowMapping } from '../rows/content-hash.ts';
-import { MAX_RECORD_BYTES } from '../rows/unreadable-row.ts';
+import { MAX_RECORD_BYTES } from '../rows/decoded-row.ts';
 import { SET_FIELDS } from '../rows/mapping-rules.ts';
 
 /** Value of a record in `schedules` (contract). */

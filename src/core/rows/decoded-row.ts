@@ -1,3 +1,6 @@
+/** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
+export const MAX_RECORD_BYTES = 900_000;
+
 /** A row that can be published. `value` is shaped for the collection's Avro schema. */
 export interface ReadableRow {
   readonly kind: 'row';

@@ -15,8 +15,8 @@ import { mappingIdOf, OWN_FIELDS, type StrictField } from './mapping-rules.ts';
 import { createMask } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import { createRawRow } from './raw-row.ts';
-import type { DecodedRow, RowReader } from './decoded-row.ts';
-import { createRejectReader, MAX_RECORD_BYTES } from './unreadable-row.ts';
+import { MAX_RECORD_BYTES, type DecodedRow, type RowReader } from './decoded-row.ts';
+import { createRejectReader } from './unreadable-row.ts';
 import { isNoTime } from './timestamps.ts';
 
 /** The longest id, in bytes of UTF-8. A record's key must leave room for its value; ids of hubs are far shorter. */

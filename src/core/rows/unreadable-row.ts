@@ -7,9 +7,6 @@ import { isJsonObject } from './raw-json.ts';
 import type { UnreadableRow } from './decoded-row.ts';
 import { modifiedTimeOf } from './timestamps.ts';
 
-/** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
-export const MAX_RECORD_BYTES = 900_000;
-
 /** Compiles what turns a row that cannot be published into a reject. The mapping has been applied to a row that is an object. */
 export function createRejectReader(mapping: RowMapping, maxRecordBytes: number) {
   const takesOut = mapping.drop.length > 0 || mapping.pseudonymise.length > 0;
