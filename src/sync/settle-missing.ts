@@ -39,10 +39,9 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
   const known = knownBefore(run, day);
   const verdict = verdicts.ofSync({ unseen: unseen.keys, known });
   if (!verdicts.provesAnything(deletions.isListLost)) return { ...verdict, notFound, settlement: null };
-  const holds = [...own.all].map(([collection, each]) => ({
-    collection,
-    onHoldSinceMs: each.deletions.onHoldSinceMs,
-  }));
+  const onHold = [...own.all].flatMap(([name, each]) =>
+    each.deletions.onHoldSinceMs === null ? [] : [name],
+  );
   const settlement = deletions.settle({
     syncId: sync.stats.syncId,
     atMs,
@@ -53,7 +52,7 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
     missed: [...unseen.keys, ...becameEmpty.keys()].filter(verdicts.counts),
     unlisted: unseen.count - unseen.keys.length,
     missesNeeded: verdicts.missesNeeded,
-    isOtherOnHold: isOtherOnHold(settings.name, holds),
+    isOtherOnHold: isOtherOnHold(settings.name, onHold),
     short: verdict.short && { ...verdict.short, isCovered: verdict.whyInconclusive === null },
     approved: options.approved ?? null,
     known,

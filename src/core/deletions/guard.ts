@@ -1,3 +1,5 @@
+import { formatCount, outOf } from '../words.ts';
+
 /** Limits above which missing rows need a decision (`deletions.holdAbove`). */
 export interface GuardLimits {
   readonly rows: number;
@@ -38,21 +40,18 @@ export function whyHold(
   limits: GuardLimits,
 ): string | null {
   if (rows.missing === 0) return null;
-  if (rows.missing >= rows.known) return `all of the collection's rows (${grouped(rows.known)}) are missing`;
+  if (rows.missing >= rows.known)
+    return `all of the collection's rows (${formatCount(rows.known)}) are missing`;
   const lost = rows.missing + rows.removedToday;
   const of = rows.known + rows.removedToday;
-  const counted = `${grouped(lost)} of ${grouped(of)} rows${rows.removedToday > 0 ? ' today' : ''}`;
+  const counted = `${outOf(lost, of)} rows${rows.removedToday > 0 ? ' today' : ''}`;
   if (isMostOf(lost, of)) return `half or more are missing: ${counted}`;
   if (lost > limits.rows && lost > of * limits.ratio)
-    return `${counted} are missing, more than ${grouped(limits.rows)} and more than ${percent(limits.ratio)} %`;
+    return `${counted} are missing, more than ${formatCount(limits.rows)} and more than ${percent(limits.ratio)} %`;
   return null;
 }
 
 /** The same as `formatCount`, which is not used here because the guard imports nothing. */
-function grouped(count: number): string {
-  return count.toLocaleString('en-GB');
-}
-
 /** Rounded, because 0.07 times 100 is 7.000000000000001. */
 function percent(ratio: number): number {
   return Number((ratio * 100).toPrecision(6));

@@ -32,36 +32,24 @@ export interface WaitingRows {
  * `schedules`.
  */
 export function waitingList(tenant: readonly MissingOfCollection[]): readonly WaitingRows[] {
-  return tenant.flatMap((each) => {
-    const isOnHold = each.onHoldSinceMs !== null;
-    if (!isOnHold && !isOtherOnHold(each.collection, tenant)) return [];
+  const onHold = tenant.flatMap((each) => (each.onHoldSinceMs === null ? [] : [each.collection]));
+  return tenant.flatMap(({ collection, keys: missing }) => {
+    const isOnHold = onHold.includes(collection);
+    if (!isOnHold && !isOtherOnHold(collection, onHold)) return [];
+    const misses: MissingKeys = missing ?? new Map();
     // A row that was missed less often waits for the next full sync, not for a decision.
-    const keys = [...(each.keys ?? [])]
+    const keys = [...misses]
       .filter(([, { times }]) => isOnHold || times >= MISSES_NEEDED)
       .map(([key]) => key)
       .sort();
     if (keys.length === 0 && !isOnHold) return [];
-    return [
-      {
-        collection: each.collection,
-        keys,
-        misses: each.keys ?? new Map(),
-        isOnHold,
-        isLost: isOnHold && each.keys === null,
-      },
-    ];
+    return [{ collection, keys, misses, isOnHold, isLost: isOnHold && missing === null }];
   });
 }
 
 /** Whether another collection's hold keeps the removals of this one. Schedules come from another service with rights of its own. */
-export function isOtherOnHold(
-  collection: CollectionName,
-  tenant: readonly Pick<MissingOfCollection, 'collection' | 'onHoldSinceMs'>[],
-): boolean {
-  return tenant.some(
-    (each) =>
-      each.onHoldSinceMs !== null && each.collection !== collection && each.collection !== 'schedules',
-  );
+export function isOtherOnHold(collection: CollectionName, onHold: readonly CollectionName[]): boolean {
+  return onHold.some((each) => each !== collection && each !== 'schedules');
 }
 
 /**

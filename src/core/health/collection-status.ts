@@ -113,12 +113,11 @@ function troubleOf(facts: CollectionFacts, { tenant }: TenantFacts, rejected: nu
 
 /** The log has the number. It is out of date if neither the collection nor another one is on hold. */
 function rowsOnHoldOf({ collection, progress }: CollectionFacts, { collections }: TenantFacts): number {
-  const onHold = collections.map((each) => ({
-    collection: each.collection,
-    onHoldSinceMs: each.progress?.deletions?.onHoldSinceMs ?? null,
-  }));
-  const isOnHold = progress?.deletions?.onHoldSinceMs != null || isOtherOnHold(collection, onHold);
-  return isOnHold ? (progress?.rowsOnHold ?? 0) : 0;
+  const onHold = collections.flatMap((each) =>
+    each.progress?.deletions?.onHoldSinceMs == null ? [] : [each.collection],
+  );
+  if (!onHold.includes(collection) && !isOtherOnHold(collection, onHold)) return 0;
+  return progress?.rowsOnHold ?? 0;
 }
 
 const LATE_REMEDY = 'The log says why the syncs fail. To read the hub again at once, run "rollcall pull".';
