@@ -21,13 +21,8 @@ export function chooseTenants(config: Config, id: string | undefined): readonly 
 export function chooseTenant(config: Config, id: string | undefined): TenantConfig {
   const [tenant, ...others] = chooseTenants(config, id);
   if (tenant !== undefined && others.length === 0) return tenant;
-  throw new RollcallError(
-    'USAGE_INVALID',
-    'The configuration has several tenants, and this command works on one',
-    {
-      remedy: 'Name the tenant with --tenant.',
-    },
-  );
+  const what = 'The configuration has several tenants, and this command works on one';
+  throw new RollcallError('USAGE_INVALID', what, { remedy: 'Name the tenant with --tenant.' });
 }
 
 /**
@@ -57,11 +52,7 @@ const MOST_LISTED = 30;
 export function chooseFrom<T extends string>(what: string, name: string, known: readonly T[]): T {
   const found = known.find((each) => each === name);
   if (found !== undefined) return found;
-  throw new RollcallError(
-    'USAGE_INVALID',
-    `There is no ${what} ${JSON.stringify(name)}${didYouMean(name, known)}`,
-    {
-      remedy: `Choose one of: ${known.slice(0, MOST_LISTED).join(', ')}${known.length > MOST_LISTED ? ', …' : '.'}`,
-    },
-  );
+  const message = `There is no ${what} ${JSON.stringify(name)}${didYouMean(name, known)}`;
+  const remedy = `Choose one of: ${known.slice(0, MOST_LISTED).join(', ')}${known.length > MOST_LISTED ? ', …' : '.'}`;
+  throw new RollcallError('USAGE_INVALID', message, { remedy });
 }

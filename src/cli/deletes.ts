@@ -316,12 +316,8 @@ function whatHappened({ kind, rows = 0, removed = 0 }: DecisionRecord): string {
 /** Throws `USAGE_INVALID` without Redis: a list in the memory of one process ends with that process. */
 function withLists(config: Config): Config {
   if (config.redis !== undefined) return config;
-  throw new RollcallError(
-    'USAGE_INVALID',
-    'The list of missing rows is kept in Redis, and the configuration has no redis.url',
-    {
-      remedy:
-        'A hold ends by itself when a full sync finds all rows. If the rows are really gone, add redis.url, and restart the process. Then run "rollcall pull --full", which lists what is missing.',
-    },
-  );
+  const what = 'The list of missing rows is kept in Redis, and the configuration has no redis.url';
+  const remedy =
+    'A hold ends by itself when a full sync finds all rows. If the rows are really gone, add redis.url, and restart the process. Then run "rollcall pull --full", which lists what is missing.';
+  throw new RollcallError('USAGE_INVALID', what, { remedy });
 }

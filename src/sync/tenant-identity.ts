@@ -171,13 +171,10 @@ export class IdentityGate {
     }
     if (!sync.isFull) throw new BecomesFull();
     own.deletions.noteForeign(own.tenant.runtime.now());
-    throw new RollcallError(
-      'HUB_FOREIGN_DATA',
+    const what =
       `The rows that the hub returned for ${own.settings.name} may be another tenant's: almost none of them match the ${knownRowsBefore} ` +
-        `already published, and the hub shows none of the published rows that Rollcall asked for`,
-      {
-        remedy: `None of these rows was published. ${WRONG_TENANT_REMEDY}: ${acceptCommand(own.tenant.tenantId)}`,
-      },
-    );
+      `already published, and the hub shows none of the published rows that Rollcall asked for`;
+    const remedy = `None of these rows was published. ${WRONG_TENANT_REMEDY}: ${acceptCommand(own.tenant.tenantId)}`;
+    throw new RollcallError('HUB_FOREIGN_DATA', what, { remedy });
   }
 }

@@ -146,14 +146,9 @@ async function listen(server: Server, { host, port }: { host: string; port: numb
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     const why = code === 'EADDRINUSE' ? 'another program uses the port' : code;
-    throw new RollcallError(
-      'CONFIG_INVALID',
-      `Rollcall cannot serve probes and metrics at ${host}:${port}: ${why}`,
-      {
-        remedy: 'Set http.host and http.port to an address of this machine and a free port.',
-        cause: error,
-      },
-    );
+    const what = `Rollcall cannot serve probes and metrics at ${host}:${port}: ${why}`;
+    const remedy = 'Set http.host and http.port to an address of this machine and a free port.';
+    throw new RollcallError('CONFIG_INVALID', what, { remedy, cause: error });
   }
 }
 
