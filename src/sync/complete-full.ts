@@ -16,12 +16,13 @@ export async function completeFull(run: RunningSync, { scans, clock }: Scanned):
   const { stats } = sync;
   // This is decided first, because an incremental sync that ends meanwhile may move the watermark.
   const watermarkMs = watermarkAfter(run, clock);
-  // Rows came, and the identity gate let every page pass: the rows are this tenant's.
+  // Rows came, and none of their pages was stopped as possibly another tenant's (tenant-identity.ts).
   if (stats.rowsSeen > 0) deletions.noteOwn();
   const { whyInconclusive: why, short, settlement } = await settleMissing(run, scans);
-  // A sync of some scopes says nothing about the others.
+  // A sync of only some scopes says nothing about the others. So if the last full sync was inconclusive, this stays so.
   const isInconclusive = why !== null || (isPart && findings.isInconclusive);
-  // This comes before the commit: if this sync proves nothing, no incremental sync may move the watermark meanwhile.
+  // This comes before the commit: after an inconclusive full sync, no incremental sync moves the watermark, not even one
+  // that ends during the commit.
   findings.noteFullSync({ isInconclusive, scans, isConfirming: run.options.confirming === true });
   if (why === null && !isPart) await clearRejects(run, scans);
   const complete = { kind: 'complete', watermarkMs, isWhole: !isPart } as const;
@@ -35,10 +36,10 @@ export async function completeFull(run: RunningSync, { scans, clock }: Scanned):
   return why === null ? { kind: 'complete', ...ended, unconfirmed } : { kind: 'inconclusive', ...ended, why };
 }
 
-/** Reports rows that are removed if another sync misses them, too. During a hold, no miss removes a row. */
+/** Reports the rows that are removed once another full sync misses them, too. During a hold, there are none. */
 function reportMissing({ tenant, settings }: MirroredCollection, settlement: Settlement): void {
-  const { unconfirmed: rows, isFree, confirmAtMs } = settlement;
-  if (rows === 0 || !isFree) return;
+  const { unconfirmed: rows, mayRemove, confirmAtMs } = settlement;
+  if (rows === 0 || !mayRemove) return;
   const event = { kind: 'missing', collection: settings.name, rows } as const;
   tenant.emit({ type: 'deletion', event: { ...event, confirmAt: isoOrNull(confirmAtMs) } });
 }

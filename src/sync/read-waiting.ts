@@ -1,4 +1,4 @@
-import { MAX_UNSEEN_KEYS, ofLog } from '../core/deletions/decide-missing.ts';
+import { MAX_UNSEEN_KEYS, validList } from '../core/deletions/decide-missing.ts';
 import { waitingList, type WaitingRows } from '../core/deletions/waiting-list.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { foreignSince, type Progress } from '../model/progress.ts';
@@ -29,7 +29,7 @@ export async function readWaiting(
   const known = await Promise.all(
     [...progress].map(async ([collection, record]) => {
       const { settledBy = null, onHoldSinceMs = null } = record?.deletions ?? {};
-      const keys = ofLog(await memory.missing(collection), settledBy)?.keys ?? null;
+      const keys = validList(await memory.missing(collection), settledBy)?.keys ?? null;
       return { collection, keys, onHoldSinceMs };
     }),
   );

@@ -50,8 +50,8 @@ export class ScopeAnswers {
     this.#mostInARow = Math.min(MOST_IN_A_ROW, scopes);
   }
 
-  /** Whether a scope without an answer may have one soon, and no incremental sync will ask for it. */
-  get mayHaveMore(): boolean {
+  /** Whether a scope had no answer but may have one soon, and only another full sync will ask for it. */
+  get leavesScopeToFullSync(): boolean {
     return this.#passing !== null && this.#own.source.changedScopes === undefined;
   }
 

@@ -38,7 +38,7 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
   const day = zoneClock(settings.fullSync.timeZone).dateAt(atMs);
   const known = knownBefore(run, day);
   const verdict = verdicts.ofSync({ unseen: unseen.keys, known });
-  if (!verdicts.provesAnything(deletions.isListLost)) return { ...verdict, notFound, settlement: null };
+  if (!verdicts.maySettle(deletions.isListLost)) return { ...verdict, notFound, settlement: null };
   const onHold = [...own.all].flatMap(([name, each]) =>
     each.deletions.onHoldSinceMs === null ? [] : [name],
   );
@@ -47,18 +47,20 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
     atMs,
     day,
     wasSeen: (key) => hasSeen(sync, 'rows', key) && !becameEmpty.has(key),
-    counts: verdicts.counts,
+    countsFor: verdicts.countsFor,
     // An unseen row of a short scope is not missed: it only helps to decide whether the sync is complete.
-    missed: [...unseen.keys, ...becameEmpty.keys()].filter(verdicts.counts),
+    missed: [...unseen.keys, ...becameEmpty.keys()].filter(verdicts.countsFor),
+    // `keys` ends at the most keys that a list can hold, `count` does not.
     unlisted: unseen.count - unseen.keys.length,
     missesNeeded: verdicts.missesNeeded,
     isOtherOnHold: isOtherOnHold(settings.name, onHold),
+    // A short sync is complete only if the rows that did not come are published.
     short: verdict.short && { ...verdict.short, isCovered: verdict.whyInconclusive === null },
     approved: options.approved ?? null,
     known,
     limits: tenant.guard,
     confirmAtMs: options.confirming === true ? null : atMs + tenant.confirmAfterMs,
-    confirmsAll: verdict.short !== null || run.answers.mayHaveMore,
+    confirmsAll: verdict.short !== null || run.answers.leavesScopeToFullSync,
   });
   return { ...verdict, notFound, settlement };
 }
@@ -68,17 +70,17 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
  * there are in all other scopes.
  */
 async function findUnseen({ sync, becameEmpty }: RunningSync, verdicts: Verdicts, table: Table) {
-  const { counts, isShort } = verdicts;
+  const { countsFor, isShort } = verdicts;
   const find = (test: (key: string) => boolean): Promise<FoundKeys> =>
     table.unseen('rows', sync, (key) => !becameEmpty.has(key) && test(key));
-  const inDoubt = verdicts.hasDoubt ? (await find((key) => !counts(key) && !isShort(key))).count : 0;
-  return { unseen: await find((key) => counts(key) || isShort(key)), inDoubt };
+  const inDoubt = verdicts.hasDoubt ? (await find((key) => !countsFor(key) && !isShort(key))).count : 0;
+  return { unseen: await find((key) => countsFor(key) || isShort(key)), inDoubt };
 }
 
 /**
- * The number of rows before the sync, for the guard. The guard adds the removals of the day, because removed rows are
- * no longer published. A value that became empty counts as a removal, too, but stays published, so that it would count
- * twice. Therefore the removals of the day are subtracted here, if values of this collection become empty.
+ * The number of rows before the sync, for the guard. The guard adds the removals of the day to it, because removed rows
+ * are no longer published. But a value that became empty, which is a removal as well, stays published: it would count
+ * twice. So if values of this collection become empty, the removals of the day are subtracted here.
  */
 function knownBefore({ own, knownRowsBefore, becameEmpty }: RunningSync, day: string): number {
   if (becameEmpty.size === 0) return knownRowsBefore;

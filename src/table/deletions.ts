@@ -2,7 +2,7 @@ import { MISSES_NEEDED } from '../core/deletions/evidence.ts';
 import {
   decideMissing,
   MAX_UNSEEN_KEYS,
-  ofLog,
+  validList,
   type FullSync,
   type Miss,
   type Missing,
@@ -91,7 +91,7 @@ export class Deletions {
   ): Promise<Deletions> {
     const own = new Deletions(memory, collection, progress);
     if (own.#logged === undefined) return own;
-    const list = ofLog(await memory.missing(collection), own.#logged.settledBy);
+    const list = validList(await memory.missing(collection), own.#logged.settledBy);
     own.#missing = list && { ...list, keys: new Map(list.keys) };
     own.#isLost = list === null;
     return own;
@@ -194,30 +194,35 @@ export class Deletions {
   async beforeCommit(transactionId: string, endedSync: string | null) {
     const listId = await this.#dropSeen(transactionId);
     this.#countOnHold();
-    const settledBy = this.#settledBy(endedSync, listId) ?? '';
+    const settledBy = this.#listIdToRecord(endedSync, listId) ?? '';
     const deletions = this.#state && { ...this.#state, settledBy };
     return { deletions, rowsOnHold: this.#rowsOnHold, decisions: this.#decisions.splice(0) };
   }
 
-  /** The id that a transaction records: that of the list in Redis, unless the list of a later sync takes its place. */
-  #settledBy(endedSync: string | null, listId: string | undefined): string | undefined {
+  /**
+   * The id of the list that a transaction makes valid. `inRedis`: the id of the list in Redis, which stays valid unless
+   * the full sync that settled missing rows last replaces it.
+   */
+  #listIdToRecord(endedSync: string | null, inRedis: string | undefined): string | undefined {
     const state = this.#state;
-    // The full sync ends: Redis gets its list after the commit.
-    if (this.#next !== null && this.#next.syncId === endedSync) return state?.settledBy;
-    // A hold begins. The list in Redis lacks its rows. If the process dies before the sync ends, the list of the hold
-    // is lost.
-    if (state?.onHoldSinceMs != null && state.onHoldSinceMs !== this.onHoldSinceMs) return state.settledBy;
-    return listId;
+    // Redis gets the list of the full sync after this commit.
+    const endsFull = this.#next !== null && this.#next.syncId === endedSync;
+    // A hold begins, and the list in Redis lacks its rows. If the process dies before the full sync ends, there is no
+    // valid list.
+    const beginsHold = state?.onHoldSinceMs != null && state.onHoldSinceMs !== this.onHoldSinceMs;
+    return endsFull || beginsHold ? state?.settledBy : inRedis;
   }
 
-  /** Rows that a sync has seen since are not on hold any more. */
+  /** Lowers the number of rows on hold by those that a sync has seen since. */
   #countOnHold(): void {
+    if (this.#rowsOnHold === 0) return;
     const list = this.#next ?? this.#missing;
     const isOnHold = this.#state?.onHoldSinceMs != null;
     // Only a list that has all of its rows tells how many of them are left.
     if (isOnHold && (list === null || this.#rowsOnHold > MAX_UNSEEN_KEYS)) return;
+    // If only another collection is on hold, a row waits for the decision once enough syncs have missed it.
     const isWaiting = ({ times }: Miss): boolean => isOnHold || times >= MISSES_NEEDED;
-    const left = this.#rowsOnHold === 0 ? 0 : [...(list?.keys.values() ?? [])].filter(isWaiting).length;
+    const left = [...(list?.keys.values() ?? [])].filter(isWaiting).length;
     if (left >= this.#rowsOnHold) return;
     this.#rowsOnHold = left;
     if (isOnHold && this.#state) this.#state = { ...this.#state, why: 'the other missing rows are back' };
@@ -240,9 +245,10 @@ export class Deletions {
   async #dropSeen(transactionId: string): Promise<string | undefined> {
     const loggedId = this.#logged?.settledBy;
     const missing = this.#missing;
-    const isLost = this.#isLost;
-    this.#isLost = false;
-    if (isLost) return transactionId;
+    if (this.#isLost) {
+      this.#isLost = false;
+      return transactionId;
+    }
     if (!this.#isShorter || missing === null) return loggedId;
     // A list that the log does not name is void, and stays void.
     const isNamed = missing.syncId === loggedId;

@@ -31,8 +31,8 @@ export interface Missing {
   readonly keys: MissingKeys;
 }
 
-/** The remembered list if the log names it; null if it is void. */
-export function ofLog(remembered: Missing | null, settledBy: string | null): Missing | null {
+/** The remembered list if it is valid, because the log names it; null if it is void. */
+export function validList(remembered: Missing | null, settledBy: string | null): Missing | null {
   const isOf = settledBy !== null && [remembered?.syncId, remembered?.before].includes(settledBy);
   return remembered !== null && isOf ? { ...remembered, syncId: settledBy } : null;
 }
@@ -44,7 +44,7 @@ export interface FullSync {
    * Whether the sync counts for a key, because the scope of the key is complete, or does not exist any more. A key for
    * which the sync does not count stays as it was.
    */
-  readonly counts: (key: string) => boolean;
+  readonly countsFor: (key: string) => boolean;
   readonly missed: readonly string[];
   /** How many more rows the sync missed than a list can hold. */
   readonly unlisted: number;
@@ -78,7 +78,7 @@ export interface MissingOutcome {
   /** How many of the waiting rows another full sync must miss before they are removed. */
   readonly unconfirmed: number;
   /** Neither this collection nor another one is on hold: confirmed rows are removed. */
-  readonly isFree: boolean;
+  readonly mayRemove: boolean;
   readonly onHoldSinceMs: number | null;
   readonly holdBegins: boolean;
   /** The reason, with the numbers of this sync; null: the collection is not on hold. */
@@ -107,10 +107,10 @@ export function decideMissing(facts: MissingFacts): MissingOutcome {
   const holdBegins = !goesOn && tooMany !== null;
   const onHoldSinceMs = goesOn || holdBegins ? holdStart(facts, waiting, goesOn) : null;
   const confirmed = [...waiting].flatMap(([key, { times }]) =>
-    facts.counts(key) && times >= missesNeeded(key) ? [key] : [],
+    facts.countsFor(key) && times >= missesNeeded(key) ? [key] : [],
   );
-  const isFree = onHoldSinceMs === null && !isOtherOnHold;
-  const removed = isFree ? confirmed : [];
+  const mayRemove = onHoldSinceMs === null && !isOtherOnHold;
+  const removed = mayRemove ? confirmed : [];
   for (const key of removed) waiting.delete(key);
   const heldByOther = isOtherOnHold ? confirmed.length : 0;
   return {
@@ -118,7 +118,7 @@ export function decideMissing(facts: MissingFacts): MissingOutcome {
     approvedGone: approved.length,
     wait: waiting,
     unconfirmed: [...waiting].filter(([key, { times }]) => times < missesNeeded(key)).length,
-    isFree,
+    mayRemove,
     onHoldSinceMs,
     holdBegins,
     whyOnHold: onHoldSinceMs === null ? null : (tooMany ?? `${outOf(missing, known)} rows are still missing`),
@@ -131,9 +131,9 @@ export function decideMissing(facts: MissingFacts): MissingOutcome {
  * The keys that wait after this sync, each with its misses. A key for which the sync does not count stays as it was.
  */
 function countMisses(facts: MissingFacts): Map<string, Miss> {
-  const { before, missed, counts, atMs, isListLost, onHoldSinceMs } = facts;
+  const { before, missed, countsFor, atMs, isListLost, onHoldSinceMs } = facts;
   const counted = new Map<string, Miss>();
-  for (const [key, miss] of before) if (!counts(key)) counted.set(key, miss);
+  for (const [key, miss] of before) if (!countsFor(key)) counted.set(key, miss);
   // If the list is lost, the rows that this sync misses take its place, as if they were missing since the hold began.
   const sinceMs = isListLost && onHoldSinceMs !== null ? onHoldSinceMs : atMs;
   for (const key of missed) {

@@ -28,7 +28,7 @@ export class Verdicts {
   }
 
   /** Whether the sync counts for a key, because the scope of the key is complete, or does not exist any more. */
-  readonly counts = (key: string): boolean => {
+  readonly countsFor = (key: string): boolean => {
     const scope = this.#scopeOf(key);
     const verdict = this.#byScope.get(scope);
     return verdict === undefined ? !this.#scopes.has(scope) : verdict.kind === 'complete';
@@ -76,7 +76,7 @@ export class Verdicts {
    * Whether the sync may settle missing rows: a scope was read to its end, or there was none to read. If the list of
    * missing rows was lost, only a sync that read every scope in full can make it again.
    */
-  provesAnything(isListLost: boolean): boolean {
+  maySettle(isListLost: boolean): boolean {
     const all = [...this.#byScope.values()];
     const isWhole = (verdict: ScopeVerdict): boolean =>
       verdict.kind === 'complete' || (verdict.kind === 'inconclusive' && verdict.isUnread);

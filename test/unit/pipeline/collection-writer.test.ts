@@ -133,7 +133,7 @@ it('the settlement of missing rows is committed with their removals, whichever s
   await accept(quick, row('a', 'x'), row('b', 'x'));
   await writer.flush(quick);
   const full = beginSync(writer, 'FULL');
-  const isWhole = { counts: () => true, unlisted: 0, short: null, confirmAtMs: null, confirmsAll: false };
+  const isWhole = { countsFor: () => true, unlisted: 0, short: null, confirmAtMs: null, confirmsAll: false };
   const isAlone = { wasSeen: () => false, isOtherOnHold: false, approved: null };
   const at = { syncId: full.stats.syncId, atMs: 7, day: '2026-03-02' };
   const guard = { missesNeeded: () => 1, limits: { rows: 9, ratio: 1 } };

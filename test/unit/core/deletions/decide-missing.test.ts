@@ -13,7 +13,7 @@ function keys(count: number, first = 0): string[] {
   return Array.from({ length: count }, (_, at) => `row-${first + at}`);
 }
 
-const rows = { before: new Map(), counts: () => true, missed: [], unlisted: 0, missesNeeded: () => 2 };
+const rows = { before: new Map(), countsFor: () => true, missed: [], unlisted: 0, missesNeeded: () => 2 };
 const hold = { onHoldSinceMs: null, isListLost: false, isOtherOnHold: false, approvedKeys: null };
 const facts = (given: Partial<MissingFacts>): MissingFacts => ({
   ...rows,
@@ -145,7 +145,7 @@ it.each<[string, Partial<MissingFacts>[], Partial<Outcome>[]]>([
 
 it('missing rows stay as they were while a sync does not count for their scope', () => {
   const first = next(null, gone);
-  const failed = decideMissing(facts({ before: first.wait, counts: () => false, atMs: 2_000 }));
+  const failed = decideMissing(facts({ before: first.wait, countsFor: () => false, atMs: 2_000 }));
   expect(failed.wait).toEqual(first.wait);
   expect(next(failed, gone)).toMatchObject({ remove: ['gone'], removedToday: 1, wait: new Map() });
 });

@@ -22,9 +22,9 @@ function verdictsOf(scans: readonly ScanEvidence[], unread: readonly string[] = 
 }
 
 it('a full sync counts for rows of complete scopes, and for rows of scopes that no longer exist', () => {
-  const { counts } = verdictsOf([whole, short, refused, nameless, broken], ['later']);
+  const { countsFor } = verdictsOf([whole, short, refused, nameless, broken], ['later']);
   const all = ['whole|a', 'gone|a', 'short|a', 'refused|a', 'nameless|a', 'broken|a', 'later|a'];
-  expect(all.filter(counts)).toEqual(['whole|a', 'gone|a']);
+  expect(all.filter(countsFor)).toEqual(['whole|a', 'gone|a']);
 });
 
 it('a row needs three misses only if its own scope was read by offset without a total', () => {
@@ -64,7 +64,7 @@ it('a short full sync is complete if its scope has as many known rows as the hub
 });
 
 it('a full sync is conclusive if a scope was read to its end, or if there was no scope to read', () => {
-  const proves = (scans: ScanEvidence[]) => verdictsOf(scans).provesAnything(false);
+  const proves = (scans: ScanEvidence[]) => verdictsOf(scans).maySettle(false);
   for (const scans of [[], [whole], [short], [broken, whole]])
     expect([scans, proves(scans)]).toEqual([scans, true]);
   for (const scans of [[broken], [nameless], [refused]])
@@ -72,7 +72,7 @@ it('a full sync is conclusive if a scope was read to its end, or if there was no
 });
 
 it('a lost list of missing rows is made again only by a sync that read every scope in full', () => {
-  const proves = (...scans: ScanEvidence[]) => verdictsOf(scans).provesAnything(true);
+  const proves = (...scans: ScanEvidence[]) => verdictsOf(scans).maySettle(true);
   expect(proves(whole, refused)).toBe(true);
   for (const other of [short, nameless, broken])
     expect([other.scope, proves(whole, other)]).toEqual([other.scope, false]);
