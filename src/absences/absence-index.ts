@@ -98,7 +98,7 @@ export function decodeDay(bytes: Buffer): number {
 
 const EMPTY = Buffer.alloc(0);
 
-/** How an absence that is not current is counted; null: not published, or current. */
+/** The area of the index in which an absence is counted once it is deleted; null: it is current, or was never published. */
 type Rest = 'ended' | 'forgotten' | null;
 
 /** The changes of the index that follow from a derivation, except those of `bodies` and `absent`. */

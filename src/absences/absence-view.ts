@@ -52,7 +52,10 @@ export class AbsenceView implements View {
   readonly #source: Pick<Source, 'fetchRows'>;
   readonly #signal: AbortSignal;
   readonly #versions: CollectionIndex;
-  /** Since when the ends of syncs leave absences open because the hub does not answer (ms); null if they leave none open. */
+  /**
+   * Since when absences have stayed open at the end of each sync, because the hub did not answer (ms); null if the hub
+   * answered last time.
+   */
   #unansweredSinceMs: number | null = null;
 
   constructor(tenant: AbsenceTenant, source: Pick<Source, 'fetchRows'>, signal: AbortSignal) {
@@ -184,8 +187,9 @@ export class AbsenceView implements View {
   }
 
   /**
-   * Loads the records of the versions that the steps publish. A page leaves absences open whose records wait nowhere.
-   * The end of the sync reads such records back from the log. Returns what remains to be published.
+   * Loads the records of the versions that the steps publish. In the middle of a sync, an absence stays open if one of
+   * its records is neither in the transaction nor in the index. At the end of the sync, such records are read back from
+   * the log. Returns what remains to be published.
    */
   async #loadRecords(
     records: VersionRecords,

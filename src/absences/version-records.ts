@@ -83,7 +83,7 @@ export class VersionRecords {
   }
 
   /**
-   * Reads the records of lacking versions back from the log: `absences` holds the record that was shown last, until its
+   * Reads the records that are still lacking back from the log: `absences` holds the record that was shown last, until its
    * deletion; `absence-versions` holds what the hub has. It reads the topics from beginning to end, so it is used only
    * at the end of a sync.
    */

@@ -38,8 +38,8 @@ export const PARTITIONS_HEADER = 'ce_partitions';
 export const SCHEMAS_HEADER = 'ce_schemas';
 
 /**
- * Rollcall's own attribute of records in `progress`: the sync that settled the missing rows last, the day's removals, the
- * hold, as JSON. See {@link DeletionState} in model/progress.ts.
+ * Rollcall's own attribute of records in `progress`: a JSON object with the sync that settled the missing rows last, the
+ * day's removals, and the hold. See {@link DeletionState} in model/progress.ts.
  */
 export const DELETIONS_HEADER = 'ce_deletions';
 
@@ -98,7 +98,7 @@ export function ownHeaders({
   return headers;
 }
 
-/** The headers that all records of a topic share if they report the same. `hash`: of the record's content; null for a removal. */
+/** The headers that all records of a topic with the same kind share. `hash`: of the record's content; null for a removal. */
 export type SharedHeaders = (kind: ReportedKind, hash: Buffer | null) => Readonly<Record<string, string>>;
 
 /** Makes the shared headers of each kind only once: they are one object, so that their bytes are made only once, too. */

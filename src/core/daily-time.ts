@@ -8,7 +8,7 @@ export interface DailyTime {
   readonly timeZone: string;
 }
 
-/** The last instant before `nowMs` at which it was this time of the day, ms since the epoch. */
+/** The last instant before `nowMs` at which it was this time of day, ms since the epoch. */
 export function lastDailyTime({ at, timeZone }: DailyTime, nowMs: number): number {
   const clock = zoneClock(timeZone);
   const todayMs = Date.parse(`${clock.dateAt(nowMs)}T${at}Z`);

@@ -55,7 +55,7 @@ export type PipelineEvent =
       readonly error: unknown;
       readonly durationMs: number;
       readonly retryInMs: number | null;
-      /** What the sync has committed before it failed; left out if it has committed nothing. */
+      /** What the sync had committed before it failed; left out if it had committed nothing. */
       readonly progress?: Progress | null;
     }
   | {

@@ -8,8 +8,8 @@ const MAX_LOAD = 0.7;
  * The keys seen in a sync, as 64-bit fingerprints: 11 to 23 bytes per key, regardless of its length.
  *
  * Two of n keys share a fingerprint with a probability of n²/2⁶⁵ (10⁻⁷ for two million rows). A missing row then looks
- * present, or a changed row looks listed twice; a present row never looks missing. A seed serves a session at most, so
- * a later session finds what this one overlooked.
+ * present, or a changed row looks listed twice; a present row never looks missing. No seed is used for longer than a
+ * session, so a later session finds what this one overlooked.
  */
 export class SeenKeys {
   readonly #seed: number;

@@ -10,7 +10,7 @@ export function noTally() {
     replaced: 0,
     deleted: 0,
     restored: 0,
-    /** Keys of `absence-changes` that became null. */
+    /** Nulls published to `absence-changes`. */
     forgotten: 0,
     /** Records published to `absences`; `hidden`: nulls published to it. */
     shown: 0,

@@ -1,4 +1,4 @@
-/** Most rows of a transaction: large enough to make its fixed cost small, small enough for memory (docs/performance.md). */
+/** The most rows that a transaction may have: large enough to make its fixed cost small, small enough for memory (docs/performance.md). */
 const MOST_ROWS = 2_000;
 /** As many rows as a page has by default. */
 const FIRST_ROWS = 1_000;
@@ -13,7 +13,7 @@ export class TransactionSize {
     return this.#rows;
   }
 
-  /** How many rows are decided at once: a whole page, while a transaction may hold a usual page. */
+  /** How many rows are decided at once: all rows of a page, as long as a transaction may hold a page of the default size. */
   get rowsAtOnce(): number {
     return this.#rows < FIRST_ROWS ? Math.ceil(this.#rows / 4) : Infinity;
   }

@@ -53,7 +53,7 @@ export function printable(text: string): string {
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\uFFFD');
 }
 
-/** A text as lines of at most so many characters, each with this indent; a longer word has a line of its own. */
+/** Breaks a text into lines of at most `width` characters, each indented by `indent`. A longer word gets a line of its own. */
 export function wrapped(text: string, width: number, indent = ''): string[] {
   const most = Math.max(20, width - indent.length);
   const lines = text.match(new RegExp(String.raw`\S.{0,${most - 1}}(?!\S)|\S+`, 'g')) ?? [];

@@ -70,7 +70,7 @@ export const ROW_COLLECTIONS = Object.keys(ROWS) as readonly (keyof typeof ROWS)
 export const DERIVED_COLLECTIONS = Object.keys(DERIVED) as readonly DerivedCollection[];
 export const COLLECTIONS = Object.keys(DESCRIBED) as readonly CollectionName[];
 
-/** Topics of a tenant without a collection of the hub. */
+/** Topics of a tenant that do not belong to a collection of the hub. */
 export const OWN_TOPICS = ['rejects', 'progress'] as const;
 /** The changelog of the absence view. Only Rollcall reads it. Its values are not Avro. */
 export const STATE_TOPIC = 'absence-state' as const;
@@ -100,8 +100,8 @@ export const TOPICS_OF_ABSENCES: readonly TopicSuffix[] = [
 ];
 
 /**
- * The topics that begin again together with a topic. Absences are published from their first version again: otherwise
- * their steps would not fit.
+ * The topics that begin again together with a topic. The topics of absences all begin again together, and every absence is
+ * published from its first version: otherwise the steps would not fit the events that consumers can still read.
  */
 export function topicsBegunWith(suffix: TopicSuffix): readonly TopicSuffix[] {
   const isOfAbsences = suffix !== STATE_TOPIC && TOPICS_OF_ABSENCES.includes(suffix);

@@ -172,13 +172,16 @@ export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   };
 }
 
-/** Whether offsets are at earlier ones or beyond them. After a topic has lost records they are not, because its offsets restart at 0. */
+/**
+ * Whether no offset in `before` is higher than the same offset in `now`. If a topic was recreated in between, its offsets
+ * begin at 0 again, so that this is false.
+ */
 export function reach(now: Offsets, before: Offsets): boolean {
   return Object.entries(before).every(([name, offset]) => (now[name] ?? -1) >= offset);
 }
 
 /**
- * Whether recovery cannot continue from an index older than the later of two progress records: a topic lost records, or
+ * Whether an index from before the later of two progress records must not be brought up to date: a topic lost records, or
  * rows were published under another mapping, which changes their content hashes. When a topic loses its records twice in
  * a row, offsets do not show the second loss: so no older index counts for a topic that has no records.
  */

@@ -99,7 +99,7 @@ function requireNoReason(approvals: readonly Approval[], { writers }: OwnerWork)
   throw new RollcallError('USAGE_INVALID', what, { remedy });
 }
 
-/** Why nothing can be approved: first a person decides whose data the hub shows, for another tenant's has none of the rows. */
+/** Why nothing can be approved: first a person must decide whose data the hub shows, because another tenant's data has none of the rows. */
 export function approvalRefused(tenantId: string, { foreign }: Waiting): RollcallError | null {
   if (foreign.length === 0) return null;
   const what = `Nothing can be approved: the rows that the hub returns for ${named(foreign)} may be another tenant's`;

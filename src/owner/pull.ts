@@ -24,7 +24,7 @@ export type PullParameters = z.output<typeof parameters>;
 /** The result of a pull for one collection; survives JSON. */
 export interface PullOutcome {
   readonly collection: CollectionName;
-  /** `inconclusive`: the hub's answers were inconclusive. `stopped`: the rows may be another tenant's. */
+  /** `inconclusive`: the hub's answers were inconclusive. `stopped`: the rows may be another tenant's, or absences are lost. */
   readonly outcome: 'complete' | 'inconclusive' | 'failed' | 'stopped' | 'not-offered';
   readonly mode: SyncMode | null;
   readonly seen: number;
@@ -37,13 +37,13 @@ export interface PullOutcome {
   readonly rowsOnHold: number;
   /** Rows that another full sync must miss too before they are removed. */
   readonly missing: number;
-  /** Rows without a readable id, because of which nothing is removed that a complete full sync did not find. */
+  /** Number of rows without a readable id, if they are why a complete full sync removes none of the rows that it did not find. */
   readonly nameless: number;
-  /** When that confirming sync is due, ms since the epoch; null: none is needed. */
+  /** When the confirming sync is due, ms since the epoch; null: none is needed. */
   readonly confirmAtMs: number | null;
   /** The hub counts more rows than it returned. */
   readonly short: Shortfall | null;
-  /** Why the outcome is `inconclusive` or `failed`. */
+  /** Why the outcome is not `complete`. */
   readonly why: string | null;
   readonly remedy: string | null;
 }

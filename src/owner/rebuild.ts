@@ -47,7 +47,7 @@ export interface Corrupt {
 }
 
 /**
- * Drops a collection's index and rebuilds it from the topics. The collection's syncs wait meanwhile, other collections
+ * Drops a collection's index and rebuilds it from the topics. The collection's syncs wait meanwhile; other collections
  * continue. Publishes only changes that were already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
  */
 export async function rebuildIndex(

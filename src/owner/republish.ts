@@ -30,8 +30,8 @@ export interface Republished {
 }
 
 /**
- * `rollcall republish`: a full sync that publishes rows although they have not changed; of `absence-changes` the last
- * event of each absence, from the topic.
+ * `rollcall republish`: a full sync that publishes rows although they have not changed. For `absence-changes`, it instead
+ * publishes the last event of each absence, as read from the topic.
  */
 export const REPUBLISH = ownerRequest({
   kind: 'republish',
@@ -59,7 +59,7 @@ export const REPUBLISH = ownerRequest({
     const result = await work.sync(sourceOf(collection), 'FULL', { republication });
     const why = result.kind === 'inconclusive' ? result.why : null;
     const { rowsOnHold } = result;
-    // A row that is missing for now has its old record still, and may come back unchanged.
+    // A row that is missing for now still has its old record, and may come back unchanged.
     const isAll = keys.length === 0 && result.kind === 'complete' && result.unconfirmed === 0;
     if (isAll && rowsOnHold === 0) await writer.publishedAgain(collection);
     return { published, missing: [...missing], why, rowsOnHold };

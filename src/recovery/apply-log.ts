@@ -38,7 +38,7 @@ export async function applyLog(
       ...behind.flatMap(({ after, absences }) =>
         absences === undefined ? [] : [{ topic: STATE_TOPIC, after }],
       ),
-      // `rejects` is small, and all collections share it, so it is read from the beginning. To replay it again
+      // `rejects` is small, and all collections share it, so it is read from the beginning. Replaying it again
       // changes nothing.
       { topic: 'rejects' as const, after: {} },
     ],

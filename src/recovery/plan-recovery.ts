@@ -37,8 +37,9 @@ export interface Recovery {
    */
   readonly lacksAbsences: boolean;
   /**
-   * Whether the index is copied under another mapping than the one under which it was made. The copy lacks the
-   * entries that the mapping in force does not allow, until a full sync brings the rest (invariant 12).
+   * Whether the index of absences is copied from a changelog that was written under a mapping other than the one in force.
+   * The copy leaves out what the mapping in force does not allow (invariant 12). What only this mapping allows comes with
+   * the next full sync.
    */
   readonly isRemapped: boolean;
 }

@@ -23,7 +23,7 @@ export type OpenOptions = Omit<ReadOptions, 'collection' | 'parentId'>;
 
 /** What a sync reads. It is decided when the sync begins. */
 export interface Reading {
-  /** What each scan speaks for: the ids of the parents, or for a plain collection only the empty text. */
+  /** One scope for each scan: the ids of the parents, or, in a plain collection, only the empty string. */
   readonly scopes: ReadonlySet<string>;
   /** Opens the scan of a scope. */
   readonly open: (scope: string, options: OpenOptions) => AsyncGenerator<SourcePage, SourceEnd>;

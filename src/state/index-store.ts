@@ -21,7 +21,7 @@ const ROW_AREAS = ['rows', 'rejects'] as const;
  * - `open`: absences that the end of a sync settles
  * - `bodies`: version id → its record, while a version that was read waits for its event
  * - `ended`: absence id → day on which it was published as deleted
- * - `forgotten`: absences whose key in `absence-changes` was nulled
+ * - `forgotten`: absences for whose key a null was published to `absence-changes`
  * - `absent`: absence id → student and days of a current absence; empty if the mapping takes the student out
  * - `contradictions`: absences of which something that the hub says does not fit
  */

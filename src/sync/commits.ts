@@ -55,7 +55,8 @@ export class Commits {
 }
 
 /**
- * A page that has arrived already still takes this long, because its scan first sends the request for the next page.
+ * Waits for some turns of the event loop. Even a page that has arrived already takes this many turns until the sync gets
+ * it, because its scan first sends the request for the next page.
  */
 async function turnsOfLoop({ turn }: Pick<Runtime, 'turn'>): Promise<void> {
   for (let turns = 0; turns <= TURNS_UNTIL_SENT; turns += 1) await turn();

@@ -89,7 +89,7 @@ function openNow({ open }: Pick<Reading, 'open'>, scope: string, options: OpenOp
   return { scope, begin, pages, first };
 }
 
-/** The pages of an opened scan, with the first one. */
+/** All pages of an opened scan. The first one was already requested. */
 async function* withFirst({ pages, first }: OpenedScan): AsyncGenerator<SourcePage, SourceEnd> {
   try {
     let step = await first;

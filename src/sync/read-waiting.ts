@@ -7,7 +7,7 @@ import type { DeletionMemory } from '../state/index-store.ts';
 /** Everything in a tenant that waits for a decision. */
 export interface Waiting {
   readonly collections: readonly (WaitingRows & {
-    /** Missing rows, those included that no list can hold. */
+    /** Number of missing rows, including those that no list can hold. */
     readonly count: number;
     /** Why the collection is on hold, as the last full sync found it. If rows have come back since then, it says that instead. */
     readonly why: string | null;

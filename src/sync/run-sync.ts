@@ -177,7 +177,7 @@ function missingKeys({ deletions }: MirroredCollection): Iterable<string> | null
   return missing?.confirmAtMs == null || missing.confirmsAll ? null : missing.keys.keys();
 }
 
-/** Makes the sync's clock, by the hub's time at its earliest page. */
+/** Returns a function that makes the sync's clock from the earliest time that the hub sent with a page. */
 function clockOf(
   { findings, settings }: MirroredCollection,
   stats: SyncStats,

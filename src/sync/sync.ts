@@ -23,7 +23,7 @@ export interface MirroredCollection {
   /** The pages of earlier full syncs; undefined if every page is to be parsed. */
   readonly pages: PageMemory | undefined;
   readonly findings: HubFindings;
-  /** Throws if topics have lost records with which a full sync compares. */
+  /** Throws if topics have lost records. A full sync would compare its rows with these records. */
   readonly requireRecords: () => Promise<void>;
   /** The collections of the session. */
   readonly all: ReadonlyMap<CollectionName, MirroredCollection>;

@@ -56,8 +56,8 @@ const OF_PEOPLE: ReadonlySet<CollectionName> = new Set(['users', 'students', 'te
  * Whether the hub still has this tenant's rows. It is asked for rows of the collection itself, and for the tenant's
  * people, who stay when a new year gives each class another id. If the collection has too few published rows, it is
  * asked for rows of any other collection. The first other collection for which the hub answers decides. If there is no
- * collection to ask for, returns true, unless one may be another tenant's. Throws errors that concern the hub, not a
- * single request.
+ * collection to ask for, returns true, unless some collection is already marked as possibly another tenant's. Throws
+ * errors that concern the hub, not a single request.
  */
 export async function showsOwnRows(
   own: MirroredCollection,
@@ -97,7 +97,7 @@ async function showsOne(proof: MirroredCollection, signal: AbortSignal, proofKey
   }
 }
 
-/** Whether enough rows on the first page of a list are published ones: some hubs cannot be asked. */
+/** Whether enough rows on the first page of a list are published rows. It helps with hubs that do not answer for single rows. */
 async function beginsWithKnown(
   { source, writer }: MirroredCollection,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
 import { ABSENCE_AREAS, type IndexArea, type IndexChange } from '../state/index-store.ts';
 
 const AREAS: ReadonlySet<IndexArea> = new Set(ABSENCE_AREAS);
-/** A recovery reads millions of keys. This costs less than to look up the beginning of each key. */
+/** A recovery reads millions of keys, and trying these few prefixes costs less than cutting each key at its `/`. */
 const PREFIXES = ABSENCE_AREAS.map((area) => ({ area, prefix: `${area}/` }));
 const NO_HEADERS = {};
 

@@ -109,7 +109,10 @@ export class CollectionProgress {
     return this.offsetsAfter([this.#last, ...this.#derived.values()]);
   }
 
-  /** {@link offsets} after a transaction. The index reflects all rejects up to some offset, including the rejects of other collections. */
+  /**
+   * {@link offsets} after a transaction. They begin with the offsets of `rejects` at the start of the writer, because the index
+   * reflects `rejects` up to there, including the rejects of other collections.
+   */
   offsetsAfter(progress: readonly (Progress | null)[]): Offsets {
     return allOffsets([{ offsets: offsetsOf(this.#start.offsets, 'rejects') }, ...progress]);
   }

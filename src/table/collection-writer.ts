@@ -150,7 +150,7 @@ export class CollectionWriter {
       progress: next,
       derived: await this.#nextDerived(next, sync.stats),
       decisions,
-      // An incomplete changelog may have lost any of its records, so its present content counts.
+      // As long as `progress` does not call the changelog complete, earlier losses of the changelog do not matter.
       lostTopics: view !== undefined && this.progress?.absenceState === undefined ? [STATE_TOPIC] : [],
     });
     await this.#table.apply({
@@ -249,7 +249,7 @@ export class CollectionWriter {
     const sync = this.#syncOfItsOwn();
     let isEmpty = true;
     for await (const records of view.changelog()) {
-      // Withdraws the mark of a lost changelog from `progress`, before `progress` gets offsets of the new changelog.
+      // `progress` may still call the lost changelog complete. Withdraw this before `progress` gets offsets of the new one.
       if (isEmpty && this.progress !== null) await this.#commit(sync);
       isEmpty = false;
       this.#table.staged.reissue(records);

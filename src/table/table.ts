@@ -52,8 +52,8 @@ export interface ViewedSync {
 /** Topics that are derived from a table's rows, and committed in its transactions. */
 export interface View {
   /**
-   * Called directly before each commit of rows, and at the end of each sync. A view derives only once from a batch.
-   * What it derives next must see the result in the index, which needs a commit.
+   * Called directly before each commit of rows, and at the end of each sync. A view derives only once from a batch:
+   * before it derives more, the batch must be committed, so that the index has the result.
    */
   derive(table: Table, sync: ViewedSync): Promise<void>;
   /** The live absences, as of the last commit, to which these ids belong, or which await them. */
@@ -235,8 +235,8 @@ export class Table {
   }
 
   /**
-   * Returns a test whether a row of the page is deleted already. It knows the live absences that these rows continue.
-   * Undefined if no row can be deleted already.
+   * Returns a function that tells whether a row of the page is deleted already. It knows the live absences that these
+   * rows continue. Undefined if no row can be deleted already.
    */
   async #alreadyDeleted(
     rows: readonly KeyedRow[],

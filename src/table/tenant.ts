@@ -80,7 +80,7 @@ export interface TenantAbsences {
    * student, because the mapping takes the student out.
    */
   readonly absentSinceMs: () => number | null;
-  /** How long after a deletion the key of the absence in `absence-changes` becomes null, ms. */
+  /** How long after a deletion a null is published for the absence in `absence-changes`, ms. */
   readonly forgetAfterMs: number;
   /** Called with the students whose current absences a committed transaction has changed. */
   readonly onStudents: (students: ReadonlySet<string>) => void;

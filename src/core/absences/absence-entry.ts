@@ -69,15 +69,15 @@ export function isContradictory({ members }: Pick<AbsenceEntry, 'members'>): boo
   return members.some(({ hasRefusedLink, state }) => hasRefusedLink || state === 'foreign');
 }
 
-/** The entry of an absence whose key in `absence-changes` was nulled. */
+/** The entry of an absence after a null was published for its key in `absence-changes`. */
 export function forgotten(entry: AbsenceEntry): AbsenceEntry {
   const { published } = entry;
   return published === null ? entry : { ...entry, published: { ...published, step: 0 } };
 }
 
 /**
- * Whether `absences` shows an absence. A deleted version is hidden at once, a version that left the hub at the end of a
- * sync.
+ * Whether `absences` shows an absence. A version that was deleted is hidden at once. A version that has left the hub is
+ * hidden only at the end of a sync.
  */
 export function isShown({ published, members }: AbsenceEntry): boolean {
   if (published === null || published.step === 0 || published.isDeleted) return false;

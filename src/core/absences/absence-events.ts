@@ -23,7 +23,7 @@ interface Plan {
   readonly tail: Version | null;
   /** Whether no version is current: the absence is DELETED already, or an event says so now. */
   readonly isOver: boolean;
-  /** Whether the absence is over, and its key in `absence-changes` is null already: then nothing is published. */
+  /** Whether the absence is over, and a null for its key was already published to `absence-changes`: then nothing is published. */
   readonly staysForgotten: boolean;
   /** Whether something is still unknown: then the absence stays open, and its deletion waits. */
   isBlocked: boolean;
@@ -188,8 +188,8 @@ function operationAfter(published: Published | null): AbsenceStep['operation'] {
 }
 
 /**
- * The version that a deletion shows. If the tail has left the hub, there is no record of it any more: then the version
- * published last.
+ * The version that a deletion shows: the tail, or, if the tail has left the hub and no record of it exists any more, the
+ * version published last.
  */
 function lastAtHub(tail: Version | null, published: Published): string {
   return tail?.state === 'present' ? tail.id : published.versionId;

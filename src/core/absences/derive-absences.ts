@@ -19,7 +19,7 @@ export interface DerivedAbsences {
   readonly steps: readonly AbsenceStep[];
   /** For `absences`: the version that an absence shows, or null. */
   readonly shown: ReadonlyMap<string, string | null>;
-  /** Absences of which the hub has nothing left: their keys become null. */
+  /** Absences of which the hub has nothing left: a null is published for their keys. */
   readonly ended: readonly string[];
   /** Changed entries; null removes one. */
   readonly entries: ReadonlyMap<string, AbsenceEntry | null>;
@@ -33,7 +33,7 @@ export interface DerivedAbsences {
   readonly rejected: readonly string[];
 }
 
-/** A list may not grow without bounds: its entry must fit into a record. */
+/** A list must not grow without bounds, because its entry must fit into a record. */
 const MEMBERS_AT_MOST = 1_000;
 const NONE: ReadonlySet<string> = new Set();
 

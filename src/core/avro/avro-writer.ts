@@ -12,7 +12,7 @@ export type AvroWriter<T = unknown> = (value: T, output: Output) => void;
 
 type Names = ReadonlySet<string>;
 
-/** How what is written differs from the Avro body of a record. */
+/** How the written bytes differ from the Avro body of a record. */
 interface WriterOptions {
   /** Fields of the record that are written as null. */
   readonly without: Names;
@@ -40,7 +40,7 @@ export function intoOneBuffer<T>(write: AvroWriter<T>): (value: T) => Buffer {
   };
 }
 
-/** Compiles a writer of a record with these fields: of its Avro body, unless the options say otherwise. */
+/** Compiles a writer for records with these fields. It writes the Avro body of a record, unless the options say otherwise. */
 export function createWriter(fields: readonly AvroField[], options = AS_IT_IS): AvroWriter {
   const { without, withoutWithin, sets } = options;
   const compiled = compileFields<AvroWriter>(fields, {

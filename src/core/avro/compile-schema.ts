@@ -2,7 +2,7 @@ import { isDefinition, type AvroField, type AvroSchema } from '../../model/avro-
 
 export type CompiledField<T> = AvroField & { readonly compiled: T };
 
-/** Compiles the parts of a row's schema, such as to readers or writers. */
+/** Compiles the parts of a row's schema into something else, such as readers or writers. */
 export interface SchemaCompiler<T> {
   /** A logical type or, without one, the type; undefined if no row may hold it. */
   scalar(type: string): T | undefined;

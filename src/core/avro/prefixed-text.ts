@@ -6,7 +6,10 @@ const SHORT_UNITS = 24;
 /** Lengths below this take one byte. */
 const ONE_BYTE_LENGTHS = 64;
 
-/** Zigzag, then seven bits a byte, lowest first, as Avro and Kafka have it: for 32 bits. Returns the position after it. */
+/**
+ * Writes a 32-bit integer as Avro and Kafka do: zigzag, then seven bits per byte, the lowest bits first. Returns the
+ * position after it.
+ */
 export function writeVarint(bytes: Buffer, start: number, value: number): number {
   let rest = ((value << 1) ^ (value >> 31)) >>> 0;
   let at = start;

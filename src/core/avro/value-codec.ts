@@ -13,7 +13,7 @@ export interface ValueCodec<Value> {
 /** A codec for Rollcall's own values (such as `progress` and `rejects`), and for decoding any published value. */
 export function createValueCodec<Value extends object>(schema: AvroSchema): ValueCodec<Value> {
   let compiled: avro.Type | undefined;
-  // At the first use, since a start needs few schemas and to compile one takes milliseconds.
+  // Compiled at its first use, because compiling a schema takes milliseconds, and a start needs only few schemas.
   const type = (): avro.Type =>
     (compiled ??= avro.Type.forSchema(schema as avro.Schema, { wrapUnions: 'never' }));
   return {

@@ -86,7 +86,7 @@ function messagesOf({ tenantId, suffix, schema }: ContractTopic): [string, Json]
 }
 
 const ENCODED = '"|" and "%" inside a part are percent-encoded.';
-/** Other keys than the `sourcedId` of a row. */
+/** Keys that are not the `sourcedId` of a row. */
 const KEYS: Partial<Record<TopicSuffix, string>> = {
   absences: 'Absence id: sourcedId of the oldest version read when the absence was first published.',
   'absence-changes': 'Absence id.',

@@ -1,7 +1,7 @@
 import { outOf } from '../words.ts';
 import { whyHold, type GuardLimits } from './guard.ts';
 
-/** How often in a row full syncs have missed a row, and when the first of them missed it (ms since the epoch). */
+/** How many consecutive full syncs have missed a row, and when the first of them missed it (ms since the epoch). */
 export interface Miss {
   readonly sinceMs: number;
   readonly times: number;
@@ -161,9 +161,10 @@ function unapproved({ before, approvedKeys }: MissingFacts, missing: MissingKeys
 }
 
 /**
- * The start of a hold. Only rows that were first missed by then prolong the hold. So it is moved behind the first miss
- * of each row that must prolong the hold: of each missing row if the hold is new (the clock of an earlier process may
- * have been ahead), and of each row that was left when others were approved.
+ * The time at which a hold counts as begun. Only rows that were first missed at this time or earlier prolong the hold.
+ * So the time is never before the first miss of a row that must prolong the hold. If the hold is new, these are all
+ * missing rows (the clock of an earlier process may have been ahead). If it goes on, these are the rows that were left
+ * on the list when others were approved.
  */
 function holdStart(facts: MissingFacts, missing: MissingKeys, goesOn: boolean): number {
   const rows = goesOn ? unapproved(facts, missing) : missing;

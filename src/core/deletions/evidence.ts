@@ -58,7 +58,7 @@ export function removalsWait(nameless: number, short: Shortfall | null) {
 
 /** What a scan proves about the rows that it did not bring. */
 export type ScopeVerdict =
-  /** The scan missed these rows. A row is removed after this many misses in a row. */
+  /** The scan missed these rows. A row is removed once this many consecutive full syncs have missed it. */
   | { readonly kind: 'complete'; readonly missesNeeded: number }
   | { readonly kind: 'short'; readonly shortfall: Shortfall; readonly isComposed: boolean }
   /** It proves nothing, because each row without an id may be one of those that did not come. */
@@ -96,8 +96,8 @@ export function verdictOn(scan: ScanEvidence): ScopeVerdict {
 type Counted = Pick<ScanEvidence, 'distinctRows' | 'totalAtStart' | 'totalAtEnd'>;
 
 /**
- * By how much the rows of a scan are fewer than the lower of the hub's two totals; null if they are not fewer. A total
- * that is missing or 0 says nothing.
+ * How many rows a scan brought, and how many the lower of the hub's two totals counts; null if the scan did not bring
+ * fewer. A total that is missing or 0 says nothing.
  */
 export function shortfallOf(scan: Counted & Pick<ScanEvidence, 'rows'>): Shortfall | null {
   const said = saidTotals(scan);
@@ -107,7 +107,7 @@ export function shortfallOf(scan: Counted & Pick<ScanEvidence, 'rows'>): Shortfa
   return { rows: distinctRows, total, repeated: Math.max(0, scan.rows - distinctRows) };
 }
 
-/** Whether the rows that came are as many as the hub's totals say, which may differ while rows come and go. */
+/** Whether the number of rows that came lies between the hub's two totals, which differ if rows come or go during the scan. */
 export function hasAgreed(scan: Counted): boolean {
   const said = saidTotals(scan);
   return (

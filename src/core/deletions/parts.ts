@@ -21,9 +21,9 @@ export interface PartRows {
   readonly sinceMs: number;
 }
 
-/** Rows that a person approves together, because they probably left the hub by one event. */
+/** Rows that a person approves together, because they probably left the hub in one event. */
 export interface Part {
-  /** Identifies the rows of the part, and this loss of them. */
+  /** Identifies the rows of the part, and when each of them was first missed. */
   readonly digest: string;
   /** The school that has lost these rows; null: the part has the other missing rows of one collection. */
   readonly school: string | null;
@@ -33,7 +33,10 @@ export interface Part {
 
 type Listed = Pick<WaitingRows, 'collection' | 'keys' | 'misses'>;
 
-/** If more schools have lost most of their rows, the event concerns collections: the list stays short. */
+/**
+ * At most this many schools are parts. The rows of all other schools are in the parts of their collections, so that the
+ * list stays short.
+ */
 const MOST_SCHOOLS = 10;
 
 /**
@@ -86,7 +89,7 @@ function lostBySchool(listed: Listed, schoolOf: ReadonlyMap<string, string | nul
   });
 }
 
-/** A topic that has lost records has fewer rows than are missing. */
+/** If the topic has lost records, it may have fewer rows than are missing. */
 function knownOf({ keys }: Listed, schoolOf: ReadonlyMap<string, string | null>): number {
   return Math.max(keys.length, schoolOf.size);
 }

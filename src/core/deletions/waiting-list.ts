@@ -47,7 +47,7 @@ export function waitingList(tenant: readonly MissingOfCollection[]): readonly Wa
   });
 }
 
-/** Whether another collection's hold keeps the removals of this one. Schedules come from another service with rights of its own. */
+/** Whether another collection's hold stops the removals of this one. Schedules come from another service with rights of its own. */
 export function isOtherOnHold(collection: CollectionName, onHold: readonly CollectionName[]): boolean {
   return onHold.some((each) => each !== collection && each !== 'schedules');
 }

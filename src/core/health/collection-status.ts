@@ -14,7 +14,7 @@ type ShownFacts = Omit<
 
 /** As `/status.json` gives it; times are ISO 8601. */
 export interface CollectionStatus extends ShownFacts {
-  /** The source of a derived collection, whose status alone has the troubles of both; null for most. */
+  /** For a derived collection: its source, whose status also has the troubles of the derived collection. Otherwise null. */
   readonly derivedFrom: CollectionName | null;
   /** The hub does not offer the collection, or its source. */
   readonly isNotOffered: boolean;
@@ -24,7 +24,10 @@ export interface CollectionStatus extends ShownFacts {
   readonly watermark: string | null;
   readonly sync: { readonly mode: SyncMode; readonly complete: boolean; readonly startedAt: string } | null;
   readonly rowsOnHold: number;
-  /** Unreadable rows. While no session counts them: those of the last complete full sync, or of the last sync if it had more. */
+  /**
+   * Number of unreadable rows. While no session counts them, this is the number of the last complete full sync, or that
+   * of the last sync if it is higher.
+   */
   readonly rejected: number;
   /** Schema ids that published records name, and that the registry has lost: nobody can read these records. */
   readonly lostSchemas: readonly number[];
@@ -38,7 +41,7 @@ export interface CollectionStatus extends ShownFacts {
   readonly trouble: NotReady | null;
 }
 
-/** More rejects than this, and more than this share of the rows, are many. */
+/** Rejects are trouble only if they exceed both this number and this share of the rows. */
 const FEW_REJECTS = 10;
 const SMALL_SHARE = 0.05;
 

@@ -2,7 +2,7 @@ import { formatAge } from '../words.ts';
 import type { HealthPart } from './tenant-facts.ts';
 import type { TenantStatus } from './tenant-status.ts';
 
-/** If one of these parts is not well, the topics lack rows, or have rows too many. */
+/** If one of these parts is not well, the topics lack rows, or have too many rows. */
 const INCOMPLETE: ReadonlySet<HealthPart> = new Set(['short', 'rejects', 'removals', 'load']);
 /** If one of these parts is not well, changes at the hub have not arrived, whatever the watermarks say. */
 const OUT_OF_DATE: ReadonlySet<HealthPart> = new Set(['collection', 'full', 'watermark']);

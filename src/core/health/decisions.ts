@@ -12,7 +12,7 @@ export function acceptCommand(tenant: string): string {
   return `rollcall pull --full --accept-new --tenant ${tenant}`;
 }
 
-/** Something that only a person can decide, with the command that does. */
+/** Something that only a person can decide, with the commands for it. */
 export interface Decision {
   /** The kind of the decision: the code of the error, if there is one. */
   readonly code: 'ABSENCES_LOST' | 'HUB_FOREIGN_DATA' | 'ROWS_ON_HOLD' | 'SCHEMA_LOST';
@@ -20,7 +20,7 @@ export interface Decision {
   readonly what: string;
   /** ISO 8601; null or left out: not known. */
   readonly since?: string | null;
-  /** What to decide, and what to look at before. */
+  /** What to decide, and what to look at first. */
   readonly question: string;
   /** Where rows are on hold, the command shows their parts, and prints the commands that approve them. */
   readonly commands: readonly string[];

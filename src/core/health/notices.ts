@@ -33,7 +33,7 @@ export interface Shown {
 }
 
 const MINUTE_MS = 60_000;
-/** A state that often passes by itself has a notice only after the time after which its alert fires. */
+/** For states that often pass by themselves: how long they must last, which is also how long it takes until the alert fires. */
 const PATIENCE_MS: Partial<Record<HealthPart, number>> = {
   start: 15 * MINUTE_MS,
   quota: 60 * MINUTE_MS,
@@ -116,18 +116,18 @@ interface Known {
   toldMs: number;
 }
 
-/** Remembers which notices a receiver has, and says which it gets next. Pure; it holds what the board shows, and no queue. */
+/** Remembers which notices a receiver has, and says which it gets next. It does no I/O. It holds what the board shows, and no queue. */
 export class NoticeBook {
   readonly #known = new Map<string, Known>();
   readonly #afterMs: number;
 
-  /** `afterMs`: what lasts, or has ended, for a shorter time has no notice. */
+  /** `afterMs`: how long a state must have lasted, or must have been over, before a notice says so. */
   constructor(afterMs: number) {
     this.#afterMs = afterMs;
   }
 
   /**
-   * `here`: the tenants of this process. If another process mirrors a tenant by now, that process sends the message that the notice has ended.
+   * `here`: the tenants of this process. If another process mirrors a tenant by now, that process says that the state has ended.
    */
   due(
     shown: readonly Shown[],

@@ -4,7 +4,7 @@ import type { Progress, SyncMode } from '../../model/progress.ts';
 
 /**
  * What the health of a tenant consists of: the gravest first, and causes before what follows from them. Metrics, `/readyz` and
- * the status page name the parts like this.
+ * the status page use these names.
  */
 export const TENANT_PARTS = [
   'failed',
@@ -49,7 +49,7 @@ export interface CollectionFacts {
   readonly progress: Progress | null;
   /** Rows that the last full sync found and incremental syncs had missed. */
   readonly rowsLate: number;
-  /** Whether no incremental sync had ever brought a row by then. */
+  /** Whether no incremental sync had brought a row before that full sync. */
   readonly filterSelectsNothing: boolean;
   /** Settings that match nothing at the hub (rows/unmet-settings.ts). */
   readonly unmet: readonly string[];
@@ -87,8 +87,8 @@ export interface OwnerHeartbeat {
 }
 
 /**
- * Reads the heartbeats of tenants in one round trip, in their order, with these facts only; an empty list without
- * Redis. Throws `INDEX_UNREACHABLE`, `INDEX_REFUSED`.
+ * Reads the heartbeats of tenants in one round trip, and returns them in the order of `tenantIds`. `facts`: the keys of
+ * {@link OwnerHeartbeat.info} to read; left out: all. Without Redis, the list is empty. Throws `INDEX_UNREACHABLE`, `INDEX_REFUSED`.
  */
 export type ReadHeartbeats = (
   tenantIds: readonly string[],

@@ -33,7 +33,7 @@ export interface TenantStatus {
   readonly needsPerson: boolean;
   /** How far the first load is; null in any other state. */
   readonly firstLoad: string | null;
-  /** Why the tenant is not well, the gravest first, and causes before consequences. Not each makes it unready. */
+  /** Why the tenant is not well, the gravest first, and causes before consequences. Not every reason makes it unready. */
   readonly reasons: readonly NotReady[];
   readonly decisions: readonly Decision[];
   readonly owner: { readonly owner: string; readonly since: string | null } | null;
@@ -83,7 +83,7 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
   };
 }
 
-/** Single collections are in trouble, and the tenant is ready with the others. */
+/** If only these parts are not well, only some collections are in trouble, and the tenant is ready nevertheless. */
 const PARTS_OF_COLLECTIONS: ReadonlySet<HealthPart> = new Set(['collection', 'rejects', 'removals']);
 
 /** Facts that are worth knowing, but no reason why the tenant is not well. */
@@ -109,7 +109,7 @@ function isStopped({ reasons: [first] }: Pick<TenantStatus, 'reasons'>): boolean
   return first !== undefined && STOPS_ALL.has(first.part);
 }
 
-/** Whether something is wrong or late, also where a decision heads the tenant. */
+/** Whether something is wrong or late, even if a decision determines the state of the tenant. */
 export function isInTrouble({ reasons }: Pick<TenantStatus, 'reasons'>): boolean {
   return reasons.some(({ part }) => ['in-trouble', 'late'].includes(STATES[part] ?? 'in-trouble'));
 }
@@ -174,7 +174,7 @@ export function overviewOf<T extends Pick<TenantStatus, 'state' | 'reasons'>>(te
 
 /** The facts about a tenant that are in its heartbeat. */
 export interface Heard extends Partial<Pick<TenantFacts, 'owner' | 'isOwnerAlive' | 'reported'>> {
-  /** Left out where the owner reports none, or one that this version cannot read; without collections that were not read. */
+  /** Left out if the owner reports none, or has another version. `collections` is empty if this fact was not read. */
   readonly health?: TenantStatus;
   readonly note?: Pick<NotReady, 'why' | 'remedy'> | null;
 }

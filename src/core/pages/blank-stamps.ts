@@ -2,7 +2,7 @@ const NAME = Buffer.from('"dateLastModified"');
 const SPACE = 0x20;
 const COLON = 0x3a;
 const QUOTE = 0x22;
-/** What a timestamp in UTC, or with an offset, is made of: no byte that ends a JSON text. */
+/** The bytes that a timestamp in UTC, or with an offset, consists of. None of them can end a JSON string. */
 const IS_STAMP_BYTE = new Uint8Array(256);
 for (const byte of Buffer.from('0123456789TZ:.+-')) IS_STAMP_BYTE[byte] = 1;
 const SHORTEST_STAMP = '2026-01-01T00:00:00Z'.length;
@@ -58,7 +58,7 @@ function openingQuote(text: Buffer, afterName: number): number {
   return text[at] === QUOTE ? at : -1;
 }
 
-/** Where a timestamp that begins at `from` closes; -1 when it is none. */
+/** Where the timestamp that begins at `from` closes; -1 if there is no timestamp. */
 function closingQuote(text: Buffer, from: number): number {
   let at = from;
   while (IS_STAMP_BYTE[text[at] ?? 0] === 1) at += 1;

@@ -4,7 +4,10 @@ import { blankStamps, type BlankedText } from './blank-stamps.ts';
 /** Far below what a record can hold, so that the length of a timestamp never decides whether a row fits. */
 const LONGEST_ROW = 100_000;
 
-/** The beginning of an escaped ASCII letter. With such an escape, a property could have the name, and would keep its value. */
+/**
+ * The beginning of an escaped ASCII letter. If the name `dateLastModified` were written with such an escape, its value
+ * would not be blanked.
+ */
 const ESCAPED_LETTERS = ['\\u004', '\\u005', '\\u006', '\\u007'];
 
 /** What identifies the content of a page: SHA-256 of its bytes without the times at which its rows were modified. */

@@ -6,7 +6,7 @@ import { SET_FIELDS } from './mapping-rules.ts';
 export interface AdditionalField {
   readonly name: string;
   readonly raw: unknown;
-  /** Whether the schema has a field of that name, so that its sets are known. */
+  /** Whether the schema has a field of that name, so that `SET_FIELDS` says in which of its arrays the order means nothing. */
   readonly known: boolean;
 }
 

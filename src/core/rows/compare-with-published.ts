@@ -30,7 +30,7 @@ export type Change =
     }
   | { readonly area: 'rejects'; readonly key: string; readonly kind: 'deleted' };
 
-/** What became of rows: the numbers of a page, and those of a sync that are the sums of its pages. */
+/** What became of the rows of a page, as numbers. A sync has the same numbers, summed over its pages. */
 export type PageTally = ReturnType<typeof noRows>;
 
 export function noRows() {

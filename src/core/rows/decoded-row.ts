@@ -20,7 +20,7 @@ export interface UnreadableRow {
   readonly kind: 'reject';
   /** Null if it is missing or unreadable: then only the content of the row identifies it. */
   readonly sourcedId: string | null;
-  /** Second part of the reject's key: the `sourcedId`, or without one `sha256:<hex of the row without dateLastModified>`. */
+  /** Second part of the reject's key: the `sourcedId`; if there is none, `sha256:<hash of the row without dateLastModified>`. */
   readonly rejectId: string;
   /** Names fields and shapes, never values. */
   readonly reason: string;
@@ -45,7 +45,7 @@ export interface RowReader {
   encode(value: object): Buffer;
   /** The hash that a value that was read back from a record must have. Throws if the value does not have the shape of the schema. */
   hashOf(value: object): Buffer;
-  /** Decodes a value that was read back from a record again, under this reader's mapping. */
+  /** Takes a value that was read back from a record, and decodes it once more, under this reader's mapping. */
   readAgain(value: object): DecodedRow;
   /** Id of what the mapping drops and pseudonymises (see core/rows/mapping-rules.ts); null when it takes nothing out. */
   readonly mapping: string | null;

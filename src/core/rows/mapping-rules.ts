@@ -25,7 +25,7 @@ export interface StrictField {
 const TIMESTAMP = 'a timestamp with a zone';
 const REFERENCE = 'a reference with a `sourcedId`';
 
-/** Spec 2.2: the fields that place a version in its chain and in time. `deletedTime` is "absent or empty". */
+/** Spec 2.2: the fields that place a version in its chain and in time. If a version is not deleted, `deletedTime` is "absent or empty". */
 const ABSENCE_FIELDS: readonly StrictField[] = [
   { name: 'fromTime', shape: TIMESTAMP, required: true, emptyIsNull: false },
   { name: 'toTime', shape: TIMESTAMP, required: true, emptyIsNull: false },

@@ -2,7 +2,7 @@ import { DAY_MS } from '../zone-clock.ts';
 import { isJsonObject } from './raw-json.ts';
 
 /**
- * Parsers of timestamps (RFC 3339, ISO 8601) and calendar dates. They calculate, because `Date` is slow and guesses.
+ * Parsers of timestamps (RFC 3339, ISO 8601) and calendar dates. They do not use `Date`, which is slow, and guesses.
  * They read the years 1 to 9999 in UTC, which Java, Python, Go and .NET can hold, except `0001-01-01T00:00:00`, which
  * means "no value" in .NET. If they begin to read a text differently, the hashes of rows change: see
  * `MAPPING_VERSION`.

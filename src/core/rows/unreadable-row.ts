@@ -7,7 +7,7 @@ import { isJsonObject } from './raw-json.ts';
 import type { UnreadableRow } from './decoded-row.ts';
 import { modifiedTimeOf } from './timestamps.ts';
 
-/** Compiles what turns a row that cannot be published into a reject. The mapping has been applied to a row that is an object. */
+/** Compiles the function that turns a row that cannot be published into a reject. If the row is an object, it must already be masked. */
 export function createRejectReader(mapping: RowMapping, maxRecordBytes: number) {
   const takesOut = mapping.drop.length > 0 || mapping.pseudonymise.length > 0;
   const prefix = mappingDigest(mapping).toString('hex');
