@@ -89,7 +89,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
   );
   let shown = 0;
   await using assembly = assemble(config);
-  const search = about === undefined ? null : new IdSearch(about);
+  const search = about === undefined ? null : searchFor(about);
   const receipt = new Receipt();
   try {
     await requireKafka(assembly, signal);
@@ -187,14 +187,8 @@ async function readRecord(
 /** Whether a record contains the id. `value`: decoded; null if it is not Avro, as in `absence-state`. */
 function isAbout(
   search: IdSearch,
-  record: {
-    readonly suffix: string;
-    readonly key: string;
-    readonly message: FetchedRecord;
-    readonly value: unknown;
-  },
+  { message, suffix, key, value }: { message: FetchedRecord; suffix: string; key: string; value: unknown },
 ): boolean {
-  const { suffix, key, message, value } = record;
   if (suffix === 'progress') {
     // The rest of this topic is names of collections, times and counts, to which a short id may be equal.
     const { by, from, reason } = decisionOf(key, message.headers) ?? {};
@@ -240,34 +234,27 @@ function oneId(text: string, before: string | undefined): string {
 }
 
 /** Finds an id as a word of its own, since `7` is not about `17`. */
-export class IdSearch {
-  readonly #pattern: RegExp;
-  readonly #id: string;
-
-  constructor(id: string) {
-    // In a composite key the id is percent-encoded.
-    const spellings = [id, compositeKey(id, '').slice(0, -1), encodeURIComponent(id)];
-    const escaped = spellings.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
-    this.#pattern = new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${escaped.join('|')})(?![\p{L}\p{N}])`, 'u');
-    this.#id = id;
-  }
-
+export function searchFor(id: string) {
+  // In a composite key the id is percent-encoded.
+  const spellings = [id, compositeKey(id, '').slice(0, -1), encodeURIComponent(id)];
+  const escaped = spellings.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+  const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${escaped.join('|')})(?![\p{L}\p{N}])`, 'u');
   /** Looks into texts, names of fields and numbers, also of JSON in a text, as `rejects` have. */
-  isIn(value: unknown): boolean {
-    if (typeof value === 'string') return this.#pattern.test(value) || this.isIn(jsonIn(value));
-    if (Array.isArray(value)) return value.some((inner) => this.isIn(inner));
-    if (typeof value !== 'object' || value === null) return this.#pattern.test(String(value));
-    return Object.entries(value).some(([name, inner]) => this.#pattern.test(name) || this.isIn(inner));
-  }
-
+  const isIn = (value: unknown): boolean => {
+    if (typeof value === 'string') return pattern.test(value) || isIn(jsonIn(value));
+    if (Array.isArray(value)) return value.some(isIn);
+    if (typeof value !== 'object' || value === null) return pattern.test(String(value));
+    return Object.entries(value).some(([name, inner]) => pattern.test(name) || isIn(inner));
+  };
   /**
    * Looks into bytes that cannot be decoded. Where a word ends is not known in bytes, so a part of a longer word counts,
    * too.
    */
-  isInBytes(bytes: Buffer): boolean {
-    return bytes.includes(this.#id);
-  }
+  const isInBytes = (bytes: Buffer): boolean => bytes.includes(id);
+  return { isIn, isInBytes };
 }
+
+type IdSearch = ReturnType<typeof searchFor>;
 
 /** Parses a text that is the JSON of an array or object; null for any other text. */
 function jsonIn(text: string): unknown {

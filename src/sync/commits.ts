@@ -7,50 +7,40 @@ import type { RunningSync } from './sync.ts';
  * `everyMs` is 0, it commits whenever the next page has not arrived yet. In a sync of many short scans, this would give
  * each scan a small transaction of its own.
  */
-export class Commits {
-  readonly #run: RunningSync;
-  readonly #everyMs: number;
-  #lastMs: number;
-
-  constructor(run: RunningSync, everyMs: number) {
-    this.#run = run;
-    this.#everyMs = everyMs;
-    this.#lastMs = run.own.tenant.runtime.now();
-  }
-
-  async now(): Promise<void> {
-    const { own, sync } = this.#run;
-    await own.writer.flush(sync);
-    this.#lastMs = own.tenant.runtime.now();
-  }
-
+export function commitsOf({ own, sync, options }: RunningSync, everyMs: number) {
+  const { writer, tenant } = own;
+  const { runtime } = tenant;
+  let lastMs = runtime.now();
+  const now = async (): Promise<void> => {
+    await writer.flush(sync);
+    lastMs = runtime.now();
+  };
   /** Commits what becomes due until the next page, or the end of the scan, has arrived. */
-  async until(next: Promise<unknown>): Promise<void> {
-    const { own, options } = this.#run;
+  const until = async (next: Promise<unknown>): Promise<void> => {
     next.catch(() => undefined);
-    while (own.writer.hasPending && !options.signal.aborted) {
-      const restMs = this.#lastMs + this.#everyMs - own.tenant.runtime.now();
+    while (writer.hasPending && !options.signal.aborted) {
+      const restMs = lastMs + everyMs - runtime.now();
       const isDue = restMs <= 0;
-      if ((!isDue || this.#everyMs === 0) && (await this.#arrives(next, restMs))) return;
-      if (isDue) await this.now();
+      if ((!isDue || everyMs === 0) && (await arrives(next, restMs, runtime))) return;
+      if (isDue) await now();
     }
-  }
+  };
+  return { now, until };
+}
 
-  /** Whether the next page, or the end of the scan, arrives within this time; with no time, whether it has arrived already. */
-  async #arrives(next: Promise<unknown>, withinMs: number): Promise<boolean> {
-    const { runtime } = this.#run.own.tenant;
-    const arrived = next.then(
-      () => true,
-      () => true,
-    );
-    if (withinMs <= 0) return Promise.race([arrived, turnsOfLoop(runtime).then(() => false)]);
-    const ending = new AbortController();
-    const late = runtime.sleep(withinMs, ending.signal).catch(() => undefined);
-    try {
-      return await Promise.race([arrived, late.then(() => false)]);
-    } finally {
-      ending.abort();
-    }
+/** Whether the next page, or the end of the scan, arrives within this time; with no time, whether it has arrived already. */
+async function arrives(next: Promise<unknown>, withinMs: number, runtime: Runtime): Promise<boolean> {
+  const arrived = next.then(
+    () => true,
+    () => true,
+  );
+  if (withinMs <= 0) return Promise.race([arrived, turnsOfLoop(runtime).then(() => false)]);
+  const ending = new AbortController();
+  const late = runtime.sleep(withinMs, ending.signal).catch(() => undefined);
+  try {
+    return await Promise.race([arrived, late.then(() => false)]);
+  } finally {
+    ending.abort();
   }
 }
 

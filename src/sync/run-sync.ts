@@ -7,7 +7,7 @@ import type { ActiveSync } from '../table/active-sync.ts';
 import { BecomesFull, IdentityGate } from './tenant-identity.ts';
 import type { Reading } from '../source/source-scan.ts';
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
-import { Commits } from './commits.ts';
+import { commitsOf } from './commits.ts';
 import { completeFull } from './complete-full.ts';
 import { completeIncremental } from './complete-incremental.ts';
 import { pagesOf } from './read-scans.ts';
@@ -135,7 +135,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
   let hubTimeMs: number | null = null;
   let pageCount = 0;
   const gate = new IdentityGate(run);
-  const commits = new Commits(run, isSingle ? 0 : COMMIT_EVERY_MS);
+  const commits = commitsOf(run, isSingle ? 0 : COMMIT_EVERY_MS);
   try {
     for (;;) {
       const step = pages.next();

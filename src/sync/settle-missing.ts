@@ -1,6 +1,6 @@
 import { zoneClock } from '../core/zone-clock.ts';
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
-import { Verdicts, type SyncVerdict } from '../core/deletions/what-scans-prove.ts';
+import { verdictsOn, type SyncVerdict, type Verdicts } from '../core/deletions/what-scans-prove.ts';
 import { isOtherOnHold } from '../core/deletions/waiting-list.ts';
 import { hasSeen } from '../table/active-sync.ts';
 import type { Settlement } from '../table/deletions.ts';
@@ -19,7 +19,7 @@ type FullSyncEnd = SyncVerdict & { readonly notFound: number; readonly settlemen
  */
 export async function settleMissing(run: RunningSync, scans: readonly ScanEvidence[]): Promise<FullSyncEnd> {
   const { own, sync, reading } = run;
-  const verdicts = new Verdicts(scans, reading.scopes, (key) => own.source.scopeOf(key));
+  const verdicts = verdictsOn(scans, reading.scopes, (key) => own.source.scopeOf(key));
   // One task of the writer, so that no other sync sees a row between the search for missing rows and their settlement.
   const end = await own.writer.read((table) => findAndSettle(run, verdicts, table));
   sync.stats.rowsNotFound = end.notFound - (end.settlement?.remove.length ?? 0);

@@ -55,11 +55,11 @@ export async function notify({ notify: settings, kafka }: Config, options: Notif
   if (settings === undefined) return;
   const { board, signal } = options;
   const sleep = options.sleep ?? ((ms) => delay(ms, undefined, { signal }));
-  const receiver = new Receiver(settings, options);
+  const receiver = createReceiver(settings, options);
   const book = new NoticeBook(settings.afterMs);
   const lookEveryMs = Math.min(LOOK_EVERY_MS, settings.afterMs);
   for (;;) {
-    const { failures } = receiver;
+    const failures = receiver.failures();
     await sleep(failures === 0 ? lookEveryMs : jitteredPauseMs(AFTER_FAILURES, failures, Math.random)).catch(
       () => undefined,
     );
@@ -112,45 +112,37 @@ function newAgent(): HttpAgent {
 }
 
 /** The receiver at `notify.url`. Its failures are counted, and logged once until it answers again. */
-class Receiver {
-  /** How many messages in a row the receiver has not taken. */
-  failures = 0;
-  readonly #settings: Settings;
-  readonly #options: NotifyOptions;
-  readonly #agent = newAgent();
-  readonly #messages: Counter<'outcome'>;
-
-  constructor(settings: Settings, options: NotifyOptions) {
-    this.#settings = settings;
-    this.#options = options;
-    this.#messages = new Counter({
-      name: 'rollcall_notifications_total',
-      help: 'Messages to notify.url, including repeated ones.',
-      labelNames: ['outcome'],
-      registers: [options.metrics],
-    });
-    for (const outcome of ['sent', 'failed']) this.#messages.inc({ outcome }, 0);
-  }
-
-  /** Returns whether the receiver has taken a message. */
-  async takes(notices: readonly Notice[], signal: AbortSignal): Promise<boolean> {
-    const { logger, answerWithinMs = ANSWER_WITHIN_MS } = this.#options;
-    const connection = { agent: this.#agent, answerWithinMs };
-    const refusal = await post(this.#settings, notices, { ...connection, signal });
-    if (signal.aborted) return false;
-    this.#messages.inc({ outcome: refusal === null ? 'sent' : 'failed' });
-    if (refusal === null && this.failures > 0) logger.info(`${RECEIVER} accepts messages again`);
-    if (refusal !== null && this.failures === 0) {
-      const error = { remedy: `${refusal.remedy} ${AGAIN}` };
-      logger.warn({ error }, `${RECEIVER} accepts no messages: ${refusal.problem}`);
-    }
-    this.failures = refusal === null ? 0 : this.failures + 1;
-    return refusal === null;
-  }
-
-  close(): Promise<void> {
-    return this.#agent.destroy();
-  }
+function createReceiver(
+  settings: Settings,
+  { metrics, logger, answerWithinMs = ANSWER_WITHIN_MS }: NotifyOptions,
+) {
+  const agent = newAgent();
+  let failures = 0;
+  const messages = new Counter({
+    name: 'rollcall_notifications_total',
+    help: 'Messages to notify.url, including repeated ones.',
+    labelNames: ['outcome'],
+    registers: [metrics],
+  });
+  for (const outcome of ['sent', 'failed']) messages.inc({ outcome }, 0);
+  return {
+    /** How many messages in a row the receiver has not taken. */
+    failures: () => failures,
+    close: () => agent.destroy(),
+    /** Returns whether the receiver has taken a message. */
+    async takes(notices: readonly Notice[], signal: AbortSignal): Promise<boolean> {
+      const refusal = await post(settings, notices, { agent, answerWithinMs, signal });
+      if (signal.aborted) return false;
+      messages.inc({ outcome: refusal === null ? 'sent' : 'failed' });
+      if (refusal === null && failures > 0) logger.info(`${RECEIVER} accepts messages again`);
+      if (refusal !== null && failures === 0) {
+        const error = { remedy: `${refusal.remedy} ${AGAIN}` };
+        logger.warn({ error }, `${RECEIVER} accepts no messages: ${refusal.problem}`);
+      }
+      failures = refusal === null ? 0 : failures + 1;
+      return refusal === null;
+    },
+  };
 }
 
 /** Returns what went wrong, without the address, which may be a secret; null: the receiver has taken the message. */

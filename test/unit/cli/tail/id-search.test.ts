@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { IdSearch, jsonLine } from '../../../../src/cli/tail.ts';
+import { jsonLine, searchFor } from '../../../../src/cli/tail.ts';
 import { stateTexts } from '../../../../src/cli/tail/state-texts.ts';
 import { encodeAbsent } from '../../../../src/core/absences/current-absence.ts';
 import { encodeEntry, encodePointer } from '../../../../src/core/absences/entry-codec.ts';
@@ -16,7 +16,7 @@ it.each([
   ['in a composite key', 'a|b%', compositeKey('a|b%', '2026-11-20')],
   ['with characters that mean something in a pattern', 'a.(b', { id: 'a.(b' }],
 ])('tail --about finds an id %s', (_where, id, value) => {
-  expect(new IdSearch(id).isIn(value)).toBe(true);
+  expect(searchFor(id).isIn(value)).toBe(true);
 });
 
 const MEMBER = {
@@ -46,7 +46,7 @@ it.each([
   ['as the student of an absence', '42', 'absent/a', encodeAbsent({ studentId: '42', fromMs: 0, toMs: 0 })],
   ['in a record that is kept', '42', 'bodies/a', Buffer.from('{"value":{"sourcedId":"42"}}')],
 ])('tail --about finds an id in absence-state: %s', (_where, id, key, value) => {
-  expect(new IdSearch(id).isIn(stateTexts(key, value))).toBe(true);
+  expect(searchFor(id).isIn(stateTexts(key, value))).toBe(true);
 });
 
 it.each([
@@ -55,12 +55,12 @@ it.each([
   ['the number of a step, or the hash of a student', 'absences/a', entryOf('b')],
   ['a day', 'ended/a', Buffer.from('  42')],
 ])('tail --about does not take other bytes for the id: %s', (_what, key, value) => {
-  expect(new IdSearch('42').isIn(stateTexts(key, value))).toBe(false);
+  expect(searchFor('42').isIn(stateTexts(key, value))).toBe(false);
 });
 
 it('tail --about searches the bytes of an entry of absence-state that cannot be decoded', () => {
   expect(stateTexts('absences/a', Buffer.from('42'))).toBeUndefined();
-  expect(new IdSearch('42').isInBytes(Buffer.from('42'))).toBe(true);
+  expect(searchFor('42').isInBytes(Buffer.from('42'))).toBe(true);
 });
 
 it.each([
@@ -70,7 +70,7 @@ it.each([
   // Its place in the list is no id.
   [['7', '8'], '1'],
 ])('tail --about does not take %s for the id %s', (value, id) => {
-  expect(new IdSearch(id).isIn({ value })).toBe(false);
+  expect(searchFor(id).isIn({ value })).toBe(false);
 });
 
 it('tail prints a record as the same JSON, but without characters that control a terminal', () => {

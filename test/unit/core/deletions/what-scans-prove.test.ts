@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ScanEvidence } from '../../../../src/core/deletions/evidence.ts';
-import { Verdicts } from '../../../../src/core/deletions/what-scans-prove.ts';
+import { verdictsOn, type Verdicts } from '../../../../src/core/deletions/what-scans-prove.ts';
 
 /** The scan of a scope that brought all ten of its rows. */
 function scan(scope: string, given: Partial<ScanEvidence> = {}): ScanEvidence {
@@ -18,7 +18,7 @@ const broken = scan('broken', { reason: 'missing-list' });
 /** What these scans prove of keys such as `whole|a`; `unread`: scopes that exist and that the sync did not read. */
 function verdictsOf(scans: readonly ScanEvidence[], unread: readonly string[] = []): Verdicts {
   const scopes = new Set([...scans.map(({ scope }) => scope), ...unread]);
-  return new Verdicts(scans, scopes, (key) => key.split('|')[0] ?? '');
+  return verdictsOn(scans, scopes, (key) => key.split('|')[0] ?? '');
 }
 
 it('a full sync counts for rows of complete scopes, and for rows of scopes that no longer exist', () => {
