@@ -3,7 +3,7 @@ import { isSecret } from './config/clear-text.ts';
 import { crossCheck } from './config/cross-checks.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import { errorCodeOf, type FillSources } from './config/variables.ts';
-import { describeIssue, NEVER_TEXT, problemsOf } from './config/issues.ts';
+import { describeIssue, isSolvedByText, problemsOf } from './config/issues.ts';
 import { formatPath, mapOf, problemsError, BEGIN_REMEDY } from './config/problem.ts';
 import type { KeyPath, Problem } from './config/problem.ts';
 import { kafka, notify, redis, registry } from './config/services.ts';
@@ -14,11 +14,10 @@ import { RollcallError } from './errors.ts';
 import { COLLECTIONS, collectionNamed, type Collection, type TopicSuffix } from './model/collections.ts';
 
 /**
- * The configuration: one schema with the type, default and description of every key.
- * `config.schema.json` is generated from it. Durations are text in the file and milliseconds here (`…Ms`).
+ * The type, default and description of every key: the schema of `rollcall.yaml` (input) and of the configuration that the
+ * program uses (output). `config.schema.json` is generated from it. Durations are text in the file, and milliseconds in the
+ * output (`…Ms`).
  */
-
-/** The schema of `rollcall.yaml` (input) and of the configuration that the program uses (output). */
 const configSchema = z.strictObject({
   tenants: z
     .array(tenant)
@@ -123,7 +122,7 @@ export interface ConfigSources extends FillSources {
 /** Reads a configuration, fills in its variables and checks it. Throws `CONFIG_INVALID` with every problem, its line and its path. */
 export function loadConfig({ path, without, ...sources }: ConfigSources): Config {
   const mayLack = (at: KeyPath): boolean =>
-    (without !== undefined && isOfHub(at)) || (without === 'services' && isCredential(at));
+    (without !== undefined && isHubCredential(at)) || (without === 'services' && isCredential(at));
   const file = readYaml(readConfigFile(path, sources.readFile), { ...sources, mayLack });
   const { problems, result } = judge(file);
   if (result?.success === true && problems.length === 0) return result.data;
@@ -150,9 +149,9 @@ export function checkText({ path, readFile }: Pick<ConfigSources, 'path' | 'read
   return { value: mapOf(file.value), needs: [...new Set(needs)] };
 }
 
-/** `mayBeOpen`: whether a value may stay unfilled. */
-function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean = () => false) {
-  const ofText = file.problems.filter((problem) => !mayBeOpen(problem));
+/** All problems of a file. `mayStay`: which problems with filling in its variables do not count. */
+function judge(file: YamlFile, mayStay: (problem: Problem) => boolean = () => false) {
+  const ofText = file.problems.filter((problem) => !mayStay(problem));
   // A file that is not YAML has no value, and the schema's problems would be noise.
   if (file.value === undefined && ofText.length > 0) return { problems: ofText, result: null };
   const result = configSchema.safeParse(file.value, { error: describeIssue });
@@ -160,18 +159,13 @@ function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean = () => 
     ...(result.success ? [] : problemsOf(result.error.issues, { ...file, schema: configJsonSchema() })),
     ...crossCheck(file.value).map((each) => Object.assign(each, { line: file.lineOf(each.path) })),
   ];
-  // A value that could not be filled in has a problem already. If its key must not be there, this is another problem.
+  // A value that could not be filled in has its problem already. The schema's problem may only follow from it.
   const unfilled = new Set(file.problems.map(({ path }) => formatPath(path)));
-  const problems = [
-    ...ofText,
-    ...found.filter(
-      ({ path, message, isOfKey }) => isOfKey || NEVER_TEXT.has(message) || !unfilled.has(formatPath(path)),
-    ),
-  ];
-  return { problems, result };
+  const mayFollow = (problem: Problem) => unfilled.has(formatPath(problem.path)) && isSolvedByText(problem);
+  return { problems: [...ofText, ...found.filter((problem) => !mayFollow(problem))], result };
 }
 
-function isOfHub([tenants, , hub, key]: KeyPath): boolean {
+function isHubCredential([tenants, , hub, key]: KeyPath): boolean {
   return tenants === 'tenants' && hub === 'hub' && (key === 'clientId' || key === 'clientSecret');
 }
 

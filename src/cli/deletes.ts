@@ -6,7 +6,7 @@ import { countOf, formatAge, formatCount, isoOrNull, printable, outOf } from '..
 import { RollcallError } from '../errors.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
 import type { DecisionRecord } from '../model/progress.ts';
-import { APPROVE, approvalRefused, requestFor, type ApproveOutcome } from '../owner/deletes.ts';
+import { APPROVE, approvalRefused, requestFor, type ApproveOutcome } from '../owner/approve.ts';
 import { readSchools, type KnownSchools } from '../owner/schools-on-hold.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
 import type { Waiting } from '../sync/read-waiting.ts';

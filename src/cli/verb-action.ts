@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadConfig, type Config, type ConfigSources } from '../config.ts';
-import { ConfigFile } from '../config/config-file.ts';
+import { RunningConfig } from '../config/running-config.ts';
 import { handOverStop } from '../../bin/early-stop.mjs';
 import { createOutput, type Host, type Output } from './output.ts';
 import { reportError } from './report-error.ts';
@@ -29,7 +29,7 @@ export interface Verb<Flags = object> {
   /** Loads the configuration. Throws `CONFIG_INVALID`. */
   readonly loadConfig: (options?: Pick<ConfigSources, 'without'>) => Config;
   /** Loads the configuration, to follow its changes while the process runs. Throws `CONFIG_INVALID`. */
-  readonly openConfig: () => ConfigFile;
+  readonly openConfig: () => RunningConfig;
   /** Arguments, in order. */
   readonly args: readonly string[];
   /** Options by name. */
@@ -57,7 +57,7 @@ export function verbAction<Flags extends object>(
       signal: stop.signal,
       configPath: path,
       loadConfig: (how) => loadConfig({ ...sources, ...how }),
-      openConfig: () => new ConfigFile(sources),
+      openConfig: () => new RunningConfig(sources),
       args: command.args,
       flags,
     };

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ConfigChange, ConfigFile } from '../config/config-file.ts';
+import type { ConfigChange, RunningConfig } from '../config/running-config.ts';
 import type { Board } from '../telemetry/board.ts';
 
 /** A Pod sees a changed Secret or ConfigMap after about a minute. */
@@ -10,7 +10,7 @@ export const RECHECK_AFTER_MS = 5_000;
  * the content, since no event tells of a file on a mounted volume, and waits until two looks in a row find the same. On a terminal SIGHUP ends the process, as usual.
  */
 export function watchConfig(
-  file: ConfigFile,
+  file: RunningConfig,
   options: {
     readonly board: Board;
     readonly logger: Logger;

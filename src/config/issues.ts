@@ -12,8 +12,12 @@ const EXPECTED: Readonly<Record<string, string>> = {
   string: 'must be text',
 };
 
-/** Problems of a text in place of a list or a map: no value of a `${…}` solves them. */
-export const NEVER_TEXT: ReadonlySet<string | undefined> = new Set([EXPECTED['array'], EXPECTED['object']]);
+const WANTS_NO_TEXT: ReadonlySet<string | undefined> = new Set([EXPECTED['array'], EXPECTED['object']]);
+
+/** Whether some value of a `${…}` solves the problem: not if its key must not be there, nor if no text may be there. */
+export function isSolvedByText({ isOfKey, message }: Pick<Problem, 'isOfKey' | 'message'>): boolean {
+  return isOfKey !== true && !WANTS_NO_TEXT.has(message);
+}
 
 /** Returns the message of an issue that has none in the schema. It never contains the value, which may be a secret. */
 export function describeIssue(issue: z.core.$ZodRawIssue): string {
@@ -39,7 +43,7 @@ export function problemsOf(
     });
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknown([...path, key]));
     if (issue.code === 'invalid_key') return [unknown(path)];
-    return [{ path, message: absence(file, path) ?? issue.message, line: lineOf(path) }];
+    return [{ path, message: whyNoValue(file, path) ?? issue.message, line: lineOf(path) }];
   });
 }
 
@@ -51,7 +55,7 @@ function whyUnknown(schema: JsonSchema, at: KeyPath): string {
 }
 
 /** Returns the problem of a key without a value, which replaces the schema's message; null for a key with a value. */
-function absence({ value, schema }: { value: unknown; schema: JsonSchema }, path: KeyPath): string | null {
+function whyNoValue({ value, schema }: { value: unknown; schema: JsonSchema }, path: KeyPath): string | null {
   const found = path.reduce<unknown>(ownValue, value);
   if (path.length === 0 && (found === null || found === undefined)) return 'is empty';
   if (found === undefined) {

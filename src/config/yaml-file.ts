@@ -32,17 +32,24 @@ export function readYaml(text: string, sources: YamlSources): YamlFile {
   } catch {
     return broken('cannot be read as YAML');
   }
-  const errors = [...document.errors, ...document.warnings];
-  // A key of several lines is mostly a value and, in the next line, a key that is indented further.
-  const ofLines = errors.filter(({ code }) => code === 'MULTILINE_IMPLICIT_KEY');
-  const places = new Set(ofLines.map(({ pos }) => pos[0]));
-  const syntax = errors.filter(({ code, pos }) => code !== 'BLOCK_AS_IMPLICIT_KEY' || !places.has(pos[0]));
+  const syntax = syntaxErrors(document);
   if (syntax.length > 0) {
     // Only the first ones, since the others are mostly their consequences.
     const problems = syntax.slice(0, 3).map((error) => syntaxProblem(error, text, lines));
     return { value: undefined, problems, lineOf: () => null };
   }
   return fillDocument(document, { lines, sources });
+}
+
+/**
+ * The errors of the parser. For a key of several lines, it reports two. Only the one is kept that fits the usual mistake: a
+ * value, and a next line that is indented further.
+ */
+function syntaxErrors({ errors, warnings }: Document.Parsed): YAMLError[] {
+  const all = [...errors, ...warnings];
+  const ofSeveralLines = all.filter(({ code }) => code === 'MULTILINE_IMPLICIT_KEY');
+  const places = new Set(ofSeveralLines.map(({ pos: [start] }) => start));
+  return all.filter(({ code, pos: [start] }) => code !== 'BLOCK_AS_IMPLICIT_KEY' || !places.has(start));
 }
 
 function fillDocument(

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ConfigChange, ConfigFile } from '../config/config-file.ts';
+import type { ConfigChange, RunningConfig } from '../config/running-config.ts';
 import type { HealthPart, NotReady, ReadHeartbeats } from '../core/health/tenant-facts.ts';
 import { bounded, heardOf, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
 import type { Heard } from '../core/health/tenant-status.ts';
@@ -27,7 +27,7 @@ const HEAR_WITHIN_MS = 1_000;
  */
 export class Board {
   readonly version: string;
-  readonly configuration: Omit<ConfigFile, 'changed'>;
+  readonly configuration: Omit<RunningConfig, 'changed'>;
   #tenants: ReadonlyMap<string, TenantMonitor> = new Map();
   /**
    * Why this process is not in the group of the workers, so that its tenants are not known, or are stopped; null: it is
@@ -45,7 +45,7 @@ export class Board {
   #fatal: string | null = null;
 
   constructor(
-    configuration: Omit<ConfigFile, 'changed'>,
+    configuration: Omit<RunningConfig, 'changed'>,
     parts: { version: string; now: () => number; read?: ReadHeartbeats },
   ) {
     this.configuration = configuration;

@@ -1,7 +1,7 @@
 import { jitteredPauseMs, type Backoff } from '../backoff.ts';
 import { hasCode, RollcallError } from '../errors.ts';
 import type { TopicSuffix } from '../model/collections.ts';
-import { APPROVE } from '../owner/deletes.ts';
+import { APPROVE } from '../owner/approve.ts';
 import { mirrored, otherVersion, type OwnerRequestKind, type OwnerWork } from '../owner/owner-request.ts';
 import { PULL } from '../owner/pull.ts';
 import { REBUILD } from '../owner/rebuild.ts';

@@ -1,5 +1,5 @@
 import { jitteredPauseMs, type Backoff } from '../backoff.ts';
-import type { ConfigChange } from '../config/config-file.ts';
+import type { ConfigChange } from '../config/running-config.ts';
 import { RollcallError } from '../errors.ts';
 import { WorkerGroup, type WorkerGroupOptions } from '../log/worker-group.ts';
 import { sleep } from '../runtime.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { inject } from 'vitest';
-import { ConfigFile } from '../../../src/config/config-file.ts';
+import { RunningConfig } from '../../../src/config/running-config.ts';
 import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections.ts';
 import { assemble, type Assembly } from '../../../src/session/assemble.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
@@ -162,7 +162,7 @@ class RunningMirror {
   readonly logLines: string[] = [];
   readonly #options: MirrorOptions;
   readonly #metrics = new Registry();
-  readonly #file: ConfigFile;
+  readonly #file: RunningConfig;
   readonly #board: Board;
   readonly #count: ReturnType<typeof createMetrics>;
   readonly #log = createEventLog(
@@ -180,7 +180,7 @@ class RunningMirror {
     this.topicPrefix = options.topicPrefix ?? newTopicPrefix();
     this.configText = configTextOf(hub, this.topicPrefix, options);
     this.#options = options;
-    this.#file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
+    this.#file = new RunningConfig({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
     this.#board = new Board(this.#file, { version: '0', now: () => Date.now() });
     this.#board.showTenants([this.tenantId]);
     this.#count = createMetrics(this.#metrics, this.#board, { process: false });

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { RECHECK_AFTER_MS, watchConfig } from '../../../src/cli/watch-config.ts';
-import { ConfigFile } from '../../../src/config/config-file.ts';
+import { RunningConfig } from '../../../src/config/running-config.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { jsonWith, tenantOf } from '../config/config-text.ts';
@@ -26,7 +26,7 @@ function watched() {
   let text = configOf(['north', 'south']);
   let secret = 'one';
   const readFile = (path: string): string => (path === '/secret' ? secret : text);
-  const file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile });
+  const file = new RunningConfig({ path: 'rollcall.yaml', env: {}, readFile });
   const board = new Board(file, { version: '1', now: () => Date.now() });
   board.showTenants(['north', 'south']);
   const metrics = new Registry();

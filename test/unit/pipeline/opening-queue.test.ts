@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
-import type { ConfigChange } from '../../../src/config/config-file.ts';
+import type { ConfigChange } from '../../../src/config/running-config.ts';
 import type { Coordination } from '../../../src/state/coordination.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import { runWorker, type WorkerOptions } from '../../../src/worker/worker.ts';

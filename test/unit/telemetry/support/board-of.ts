@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { ConfigFile } from '../../../../src/config/config-file.ts';
+import { RunningConfig } from '../../../../src/config/running-config.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { DeletionState, LastCompleteFull, Progress } from '../../../../src/model/progress.ts';
 import type { PipelineEvent } from '../../../../src/core/pipeline-events.ts';
@@ -22,7 +22,7 @@ export function configOf(tenants: readonly string[], collections: readonly strin
     tenants.map((id) => tenantOf(id, { collections, afterschools: ['a'], schedules: { students: ['x'] } })),
     { redis: { url: 'redis://localhost:6379' } },
   );
-  return new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => text });
+  return new RunningConfig({ path: 'rollcall.yaml', env: {}, readFile: () => text });
 }
 
 /** The process's own view of `north`, fed with events as `rollcall run` feeds it, on a clock that a test moves. */

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { ConfigFile } from '../../../src/config/config-file.ts';
+import { RunningConfig } from '../../../src/config/running-config.ts';
 import type { Secret } from '../../../src/config/redacted-secret.ts';
 import { jsonWith, tenantOf } from './config-text.ts';
 
@@ -26,7 +26,7 @@ const write = (written: object = {}): void => {
 /** A configuration of north and south; `file` is what follows it. */
 function opened(written: object = {}) {
   write(written);
-  const file = new ConfigFile({
+  const file = new RunningConfig({
     path: 'rollcall.yaml',
     env: {},
     readFile: (path) => {

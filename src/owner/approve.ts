@@ -58,34 +58,40 @@ export const APPROVE = ownerRequest({
     const waiting = await waitingOf(work);
     const refusal = approvalRefused(work.tenant.tenantId, waiting);
     if (refusal !== null) throw refusal;
-    const { rows, collections: list } = waiting;
-    const chosen = parts.map(({ digest, rows: keysOf }) => {
-      const lists = list.map(({ collection, keys: waits, misses }) => {
-        const ofPart = new Set(keysOf[collection]);
-        return { collection, misses, keys: waits.filter((key) => ofPart.has(key)) };
-      });
-      return { digest, lists: lists.filter(({ keys }) => keys.length > 0) };
-    });
-    if (chosen.some(({ digest, lists }) => digestOf(lists) !== digest))
-      return { isSame: false, collections: [], waiting: rows };
-    const all = chosen.flatMap(({ digest, lists }) => lists.map((each) => ({ ...each, digest })));
-    const byCollection = [...Map.groupBy(all, ({ collection }) => collection)];
-    const atMs = work.tenant.runtime.now();
-    const approvals = byCollection.map(([collection, of]) => {
-      const digest = of.map((each) => each.digest).join(' ');
-      return {
-        collection,
-        keys: new Set(of.flatMap(({ keys }) => keys)),
-        given: { ...by, digest, atMs },
-      };
-    });
+    const waitingParts = parts.map((each) => waitingPart(each, waiting));
+    if (waitingParts.some(({ digest, collections }) => digestOf(collections) !== digest))
+      return { isSame: false, collections: [], waiting: waiting.rows };
+    const approvals = approvalsOf(waitingParts, { ...by, atMs: work.tenant.runtime.now() });
     if (by.reason === null) requireNoReason(approvals, work);
     const collections = await Promise.all(approvals.map((each) => approve(work, each)));
     return { isSame: true, collections, waiting: (await waitingOf(work)).rows };
   },
 });
 
+type WaitingPart = ReturnType<typeof waitingPart>;
+
+/** The rows of a part that wait now, by collection. If the part is the same as when it was listed, they have its digest. */
+function waitingPart({ digest, rows }: z.infer<typeof part>, waiting: Waiting) {
+  const collections = waiting.collections.map(({ collection, keys, misses }) => {
+    const ofPart = new Set(rows[collection]);
+    return { collection, misses, keys: keys.filter((key) => ofPart.has(key)) };
+  });
+  return { digest, collections: collections.filter(({ keys }) => keys.length > 0) };
+}
+
 type Approval = Approved & { readonly collection: CollectionName };
+
+/** The approval of each collection. Its rows may be in several parts: then it has the digests of all of them. */
+function approvalsOf(parts: readonly WaitingPart[], given: Omit<Approved['given'], 'digest'>): Approval[] {
+  const lists = parts.flatMap(({ digest, collections }) =>
+    collections.map(({ collection, keys }) => ({ digest, collection, keys })),
+  );
+  return [...Map.groupBy(lists, ({ collection }) => collection)].map(([collection, some]) => ({
+    collection,
+    keys: new Set(some.flatMap(({ keys }) => keys)),
+    given: { ...given, digest: some.map(({ digest }) => digest).join(' ') },
+  }));
+}
 
 /** Throws `USAGE_INVALID` if an approval would leave hardly any row of a collection. */
 function requireNoReason(approvals: readonly Approval[], { writers }: OwnerWork): void {

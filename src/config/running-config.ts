@@ -20,7 +20,7 @@ const AT_START = ['kafka', 'registry', 'redis', 'http', 'notify', 'pseudonymise'
 const NOTHING: ConfigChange = { added: [], changed: [], removed: [] };
 
 /** The configuration of a running process, which follows its file and those of `${file:/path}`. */
-export class ConfigFile {
+export class RunningConfig {
   /** In force: {@link changed} replaces its tenants and `deletions`. */
   readonly config: Config;
   /** When the configuration in force was read, ms since the epoch. */
@@ -91,18 +91,15 @@ export class ConfigFile {
  */
 function adopt(config: Config, next: Config): ConfigChange {
   const before = new Map(config.tenants.map((tenant) => [tenant.id, tenant]));
-  const isSame = isDeepStrictEqual(config.deletions, next.deletions);
+  // Another `deletions` changes every tenant.
+  const areDeletionsSame = isDeepStrictEqual(config.deletions, next.deletions);
   config.tenants = next.tenants.map((tenant) => {
     const was = before.get(tenant.id);
     // For isDeepStrictEqual two secrets are equal, whatever they hold.
-    return was !== undefined && isSame && isDeepStrictEqual(was, tenant) ? was : tenant;
+    return was !== undefined && areDeletionsSame && isDeepStrictEqual(was, tenant) ? was : tenant;
   });
   config.deletions = next.deletions;
-  const secrets = secretsOf(config);
-  // If the user or the server of a service has changed, its new password waits for a restart, too.
-  const waiting = AT_START.filter((part) => !isDeepStrictEqual(config[part], next[part]));
-  for (const [path, secret] of secretsOf(next))
-    if (!waiting.some((part) => path.startsWith(`/${part}/`))) secrets.get(path)?.replace(secret.reveal());
+  replaceSecrets(config, next);
   // Without a key nothing has been pseudonymised so far.
   config.pseudonymise ??= next.pseudonymise;
   const after = new Map(config.tenants.map((tenant) => [tenant.id, tenant]));
@@ -111,6 +108,14 @@ function adopt(config: Config, next: Config): ConfigChange {
     changed: [...before.keys()].filter((id) => after.has(id) && after.get(id) !== before.get(id)),
     removed: [...before.keys()].filter((id) => !after.has(id)),
   };
+}
+
+function replaceSecrets(config: Config, next: Config): void {
+  const secrets = secretsOf(config);
+  // If the user or the server of a service has changed, its new password waits for a restart, too.
+  const waiting = AT_START.filter((part) => !isDeepStrictEqual(config[part], next[part]));
+  for (const [path, secret] of secretsOf(next))
+    if (!waiting.some((part) => path.startsWith(`/${part}/`))) secrets.get(path)?.replace(secret.reveal());
 }
 
 /** The secrets by their path, without the key of pseudonyms, which waits for a start. */
@@ -130,7 +135,7 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ');
 }
 
-function noteOf(config: Config, next: Config): ConfigFile['note'] {
+function noteOf(config: Config, next: Config): RunningConfig['note'] {
   const valueOf = (value: unknown) => (value instanceof Secret ? value.reveal() : value);
   const settings = AT_START.flatMap((part) => {
     const [one, other] = [mapOf(config[part]), mapOf(next[part])];

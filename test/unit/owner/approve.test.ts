@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { partsOf, type Part, type Schools } from '../../../src/core/deletions/parts.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import { APPROVE, requestFor } from '../../../src/owner/deletes.ts';
+import { APPROVE, requestFor } from '../../../src/owner/approve.ts';
 import type { OwnerWork } from '../../../src/owner/owner-request.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
