@@ -24,7 +24,7 @@ import { OutgoingBatches, partitionOf } from './outgoing-batches.ts';
 import { decisionHeaders, decisionKey, progressHeaders, progressValue } from './progress-codec.ts';
 import { RecordBatch } from './wire/record-batch.ts';
 import { TakeOver, type OwnerOptions } from './take-over.ts';
-import { appendEndMarkers, TenantProducer, type EndMarkers } from './tenant-producer.ts';
+import { appendEndMarkers, tenantProducer, type EndMarkers, type TenantProducer } from './tenant-producer.ts';
 import { TenantTopics } from './tenant-topics.ts';
 import type { TransactionalProducer } from './transactional-producer.ts';
 
@@ -54,7 +54,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
     super(options);
     this.#options = options;
     const brokers = kafkaTransactionBrokers(options.kafka, options.onThrottled);
-    this.#producer = new TenantProducer(brokers, this.id, options.kafka.transactions);
+    this.#producer = tenantProducer(brokers, this.id, options.kafka.transactions);
     this.#takeOver = new TakeOver(options, this, this.#producer);
     this.#partitions = new Map(options.wanted.map(({ name, partitions }) => [name, partitions]));
   }

@@ -11,69 +11,66 @@ type Task<T> = (producer: TransactionalProducer) => Promise<T>;
 /** Explains a failure. */
 type ToError = (error: unknown) => RollcallError;
 
-/** The one transactional producer of a tenant. A failed task discards it. */
-export class TenantProducer {
-  readonly #brokers: TransactionBrokers;
-  readonly #transactionalId: string;
-  readonly #transactions: Turns;
-  #producer: TransactionalProducer | null = null;
-  #failure: RollcallError | null = null;
-  #lastTurn: Promise<unknown> = Promise.resolve();
+export type TenantProducer = ReturnType<typeof tenantProducer>;
 
-  /** `transactions`: limits how many transactions of the process are open at once. */
-  constructor(brokers: TransactionBrokers, transactionalId: string, transactions: Turns) {
-    this.#brokers = brokers;
-    this.#transactionalId = transactionalId;
-    this.#transactions = transactions;
-  }
+/**
+ * The one transactional producer of a tenant. A failed task discards it. `transactions`: limits how many transactions of
+ * the process are open at once.
+ */
+export function tenantProducer(brokers: TransactionBrokers, transactionalId: string, transactions: Turns) {
+  let current: TransactionalProducer | null = null;
+  let lastFailure: RollcallError | null = null;
+  let lastTurn: Promise<unknown> = Promise.resolve();
 
-  /** Creates a producer. Opening it fences older ones and resolves their open transaction. */
-  create(): void {
-    this.#producer = new TransactionalProducer({
-      brokers: this.#brokers,
-      transactionalId: this.#transactionalId,
-      now: () => performance.now(),
-      sleep: (ms) => delay(ms),
-    });
-  }
-
-  /** Runs a task after all earlier ones, since a transaction must not begin within another one. */
-  inTurn<T>(task: Task<T>, toError: ToError): Promise<T> {
-    const turn = this.#lastTurn.then(() => this.run(task, toError));
-    this.#lastTurn = turn.catch(() => undefined);
-    return turn;
+  function discard(): void {
+    current?.close();
+    current = null;
   }
 
   /** Runs a task as soon as the process may begin one more transaction. */
-  run<T>(task: Task<T>, toError: ToError): Promise<T> {
-    const producer = this.#producer;
-    return this.#transactions.run(async () => {
+  function run<T>(task: Task<T>, toError: ToError): Promise<T> {
+    const producer = current;
+    return transactions.run(async () => {
       // Another task may have failed meanwhile.
-      if (producer === null || producer !== this.#producer) throw this.#nothingSent();
+      if (producer === null || producer !== current) throw nothingSent(transactionalId, lastFailure);
       try {
         return await task(producer);
       } catch (error) {
-        const failure = toError(error);
-        this.#failure = failure;
-        this.discard();
-        throw failure;
+        lastFailure = toError(error);
+        discard();
+        throw lastFailure;
       }
     });
   }
 
-  /** The error of a task that waited for its turn while another one failed. */
-  #nothingSent(): RollcallError {
-    const why = this.#failure?.message ?? 'the process does not own the tenant';
-    return new RollcallError('KAFKA_NOT_SENT', `Nothing was sent for ${this.#transactionalId}: ${why}`, {
-      remedy: this.#failure?.remedy ?? 'There is nothing to do: Rollcall opens a new session.',
-      cause: this.#failure ?? undefined,
-    });
-  }
+  return {
+    /** Creates a producer. Opening it fences older ones and resolves their open transaction. */
+    create(): void {
+      current = new TransactionalProducer({
+        brokers,
+        transactionalId,
+        now: () => performance.now(),
+        sleep: (ms) => delay(ms),
+      });
+    },
+    run,
+    /** Runs a task after all earlier ones, since a transaction must not begin within another one. */
+    inTurn<T>(task: Task<T>, toError: ToError): Promise<T> {
+      const turn = lastTurn.then(() => run(task, toError));
+      lastTurn = turn.catch(() => undefined);
+      return turn;
+    },
+    discard,
+  };
+}
 
-  discard(): void {
-    this.#producer?.close();
-    this.#producer = null;
-  }
+/** The error of a task that waited for its turn while another one failed. */
+function nothingSent(transactionalId: string, failure: RollcallError | null): RollcallError {
+  const why = failure?.message ?? 'the process does not own the tenant';
+  return new RollcallError('KAFKA_NOT_SENT', `Nothing was sent for ${transactionalId}: ${why}`, {
+    remedy: failure?.remedy ?? 'There is nothing to do: Rollcall opens a new session.',
+    cause: failure ?? undefined,
+  });
 }
 
 /** Positions of end markers. */

@@ -5,11 +5,11 @@ import { pullOutcome, type PullOutcome } from '../owner/pull.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { openSession } from '../session/open-session.ts';
 import { areasOf, type TenantState } from '../state/index-store.ts';
-import { MemoryState } from '../state/memory-state.ts';
+import { memoryState } from '../state/memory-state.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
 import type { CollectionRunner } from '../timetable/collection-runner.ts';
 import { inOrder } from '../timetable/in-order.ts';
-import { RecordingLog, type PlannedRecords } from './recording-log.ts';
+import { recordingLog, type PlannedRecords } from './recording-log.ts';
 
 export interface PlanTenantOptions {
   readonly tenantId: string;
@@ -65,8 +65,8 @@ export async function planTenant(
     .map(({ name }) => name)
     .filter((name) => asked.length === 0 || asked.includes(name));
   const topics = tenant.openReadOnlyLog();
-  const state = new MemoryState(options.tenantId);
-  const log = new RecordingLog({ ...options, topics, now: tenant.runtime.now });
+  const state = memoryState(options.tenantId);
+  const log = recordingLog({ ...options, topics, now: tenant.runtime.now });
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
   try {
@@ -138,7 +138,7 @@ const OF_A_DERIVED_COLLECTION = {
 async function planSync(
   source: CollectionName,
   runner: CollectionRunner,
-  { keepsKeys, signal, state }: { keepsKeys: boolean; signal: AbortSignal; state: MemoryState },
+  { keepsKeys, signal, state }: { keepsKeys: boolean; signal: AbortSignal; state: TenantState },
 ): Promise<PlannedSync> {
   let result: SyncResult | null = null;
   let failure: unknown = null;

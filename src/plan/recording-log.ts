@@ -1,15 +1,6 @@
-import type {
-  Committed,
-  LoggedRecord,
-  OutgoingRecord,
-  Ownership,
-  RollIntervals,
-  TenantLog,
-  TopicRange,
-  Transaction,
-} from '../log/log.ts';
+import type { OutgoingRecord, Ownership, TenantLog } from '../log/log.ts';
 import type { ReadOnlyLog } from '../log/read-only-log.ts';
-import { isCollectionName, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 
 /** What would happen to a key. `forgotten`: its last event leaves `absence-changes`. `unrejected`: it leaves `rejects`. */
@@ -44,71 +35,58 @@ export interface RecordingLogOptions {
 }
 
 /** Stands for a tenant's log: it reads the topics, and counts what transactions would publish. It owns and writes nothing. */
-export class RecordingLog implements TenantLog {
-  readonly #options: RecordingLogOptions;
+export function recordingLog({ topics, keepsKeys, onRead, now }: RecordingLogOptions) {
   /** The planned records, by the collection that is synced and the collection of the records. */
-  readonly #found = new Map<string, PlannedRecords>();
-  #ownership: Ownership | null = null;
-
-  constructor(options: RecordingLogOptions) {
-    this.#options = options;
-  }
-
-  async own(signal: AbortSignal): Promise<Ownership> {
-    this.#ownership = await this.#options.topics.progress(signal);
-    return this.#ownership;
-  }
-
-  /** Offsets do not change, because the records are written nowhere. */
-  commit({ records, progress, derived = [] }: Transaction): Promise<Committed> {
-    for (const record of records) this.#count(progress.collection, record);
-    return Promise.resolve({ progress, derived, committedAtMs: this.#options.now(), tookMs: 0 });
-  }
+  const found = new Map<string, PlannedRecords>();
+  let ownership: Ownership | null = null;
 
   /** What the sync of `source` would publish of a collection: of `source` itself, or of a collection derived from it. */
-  planned(source: CollectionName, collection: CollectionName): PlannedRecords {
+  function planned(source: CollectionName, collection: CollectionName): PlannedRecords {
     const name = `${source} ${collection}`;
-    const tally = this.#found.get(name) ?? {
+    const tally = found.get(name) ?? {
       counts: perKind(() => 0),
       keys: perKind((): string[] => []),
       news: new Set<string>(),
     };
-    this.#found.set(name, tally);
+    found.set(name, tally);
     return tally;
   }
 
-  #count(source: CollectionName, record: OutgoingRecord): void {
+  function count(source: CollectionName, record: OutgoingRecord): void {
     const { topic, key } = record;
     const isReject = topic === 'rejects';
     const collection = isReject ? source : topic;
     if (!isCollectionName(collection)) return;
-    const { counts, keys, news } = this.planned(source, collection);
+    const { counts, keys, news } = planned(source, collection);
     const kind = kindOf(record);
     counts[kind] += 1;
-    if (!this.#options.keepsKeys) return;
+    if (!keepsKeys) return;
     const shown = isReject ? (splitCompositeKey(key)?.[1] ?? key) : key;
     keys[kind].push(shown);
-    const { watermarkMs } = this.#ownership?.progress.get(source) ?? {};
+    const { watermarkMs } = ownership?.progress.get(source) ?? {};
     if (Date.parse(record.headers['ce_time'] ?? '') > (watermarkMs ?? Infinity)) news.add(shown);
   }
 
-  ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
-    return this.#options.topics.ranges(topics);
-  }
-
-  read(options: Parameters<TenantLog['read']>[0]): Promise<void> {
-    const onBatch = (records: readonly LoggedRecord[]): Promise<void> | void => {
-      this.#options.onRead(records.length);
-      return options.onBatch(records);
-    };
-    return this.#options.topics.read({ ...options, onBatch });
-  }
-
-  async markEnds(): Promise<void> {}
-
-  async rollIntervals(): Promise<RollIntervals> {
-    return new Map();
-  }
+  const log: TenantLog = {
+    own: async (signal) => (ownership = await topics.progress(signal)),
+    /** Offsets do not change, because the records are written nowhere. */
+    async commit({ records, progress, derived = [] }) {
+      for (const record of records) count(progress.collection, record);
+      return { progress, derived, committedAtMs: now(), tookMs: 0 };
+    },
+    ranges: (suffixes) => topics.ranges(suffixes),
+    read: (reading) =>
+      topics.read({
+        ...reading,
+        onBatch(records) {
+          onRead(records.length);
+          return reading.onBatch(records);
+        },
+      }),
+    async markEnds() {},
+    rollIntervals: async () => new Map(),
+  };
+  return { ...log, planned };
 }
 
 function perKind<T>(make: () => T): Record<PlannedKind, T> {

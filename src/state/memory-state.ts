@@ -1,29 +1,31 @@
 import type { Missing } from '../core/deletions/decide-missing.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Coordination } from './coordination.ts';
-import { areasOf, type DeletionMemory, type StateStore, type TenantState } from './index-store.ts';
-import { MemoryIndex } from './memory-index.ts';
+import {
+  areasOf,
+  type CollectionIndex,
+  type DeletionMemory,
+  type StateStore,
+  type TenantState,
+} from './index-store.ts';
+import { memoryIndex } from './memory-index.ts';
 
 /** The state of a tenant in the memory of this process. */
-export class MemoryState implements TenantState {
-  readonly deletions = memoryDeletions();
-  readonly #tenantId: string;
-  readonly #indexes = new Map<CollectionName, MemoryIndex>();
-
-  constructor(tenantId: string) {
-    this.#tenantId = tenantId;
-  }
-
-  collection(name: CollectionName): MemoryIndex {
-    const index = this.#indexes.get(name) ?? new MemoryIndex(`${this.#tenantId}/${name}`, areasOf(name));
-    this.#indexes.set(name, index);
-    return index;
-  }
-
-  async forget(name: CollectionName): Promise<void> {
-    this.#indexes.delete(name);
-    await this.deletions.setMissing(name, null);
-  }
+export function memoryState(tenantId: string): TenantState {
+  const deletions = memoryDeletions();
+  const indexes = new Map<CollectionName, CollectionIndex>();
+  return {
+    deletions,
+    collection(name) {
+      const index = indexes.get(name) ?? memoryIndex(`${tenantId}/${name}`, areasOf(name));
+      indexes.set(name, index);
+      return index;
+    },
+    async forget(name) {
+      indexes.delete(name);
+      await deletions.setMissing(name, null);
+    },
+  };
 }
 
 /** An index in memory belongs to this process alone: no other one finds it, or asks it for anything. */
@@ -45,7 +47,7 @@ export function createMemoryStore(): StateStore {
     coordination: NOBODY_ELSE,
     async ready() {},
     tenant(tenantId) {
-      const state = tenants.get(tenantId) ?? new MemoryState(tenantId);
+      const state = tenants.get(tenantId) ?? memoryState(tenantId);
       tenants.set(tenantId, state);
       return state;
     },

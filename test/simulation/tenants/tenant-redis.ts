@@ -5,7 +5,7 @@ import type {
   IndexArea,
   TenantState,
 } from '../../../src/state/index-store.ts';
-import { MemoryState } from '../../../src/state/memory-state.ts';
+import { memoryState } from '../../../src/state/memory-state.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 
 /** A call that changed something: of an index, of the memory of deletions, or of the replay that another call began. */
@@ -17,7 +17,7 @@ interface Note {
 
 /** What it holds, and how it came to that; replaced as a whole. */
 interface Content {
-  readonly state: MemoryState;
+  readonly state: TenantState;
   /** All changes of the state, from the beginning. */
   readonly notes: Note[];
   readonly replays: Map<Note, object>;
@@ -35,7 +35,7 @@ const WRITES = new Set(['apply', 'rebuild', 'resume', 'write', 'finish', 'setMis
 export class TenantRedis implements TenantState {
   readonly #at: Surroundings;
   readonly #snapshots: (readonly Note[])[] = [];
-  #content: Content = { state: new MemoryState('t'), notes: [], replays: new Map() };
+  #content: Content = { state: memoryState('t'), notes: [], replays: new Map() };
   #awayUntilMs = 0;
   readonly deletions: DeletionMemory;
 
@@ -127,7 +127,7 @@ export class TenantRedis implements TenantState {
 
   /** Does it all again: nothing of it waits for the clock. */
   async #become(notes: readonly Note[]): Promise<void> {
-    const content: Content = { state: new MemoryState('t'), notes: [...notes], replays: new Map() };
+    const content: Content = { state: memoryState('t'), notes: [...notes], replays: new Map() };
     for (const note of notes) {
       const result = await call(targetOf(content, note.on), note);
       if (typeof result === 'object' && result !== null) content.replays.set(note, result);

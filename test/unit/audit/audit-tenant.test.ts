@@ -4,7 +4,7 @@ import type { LoggedRecord } from '../../../src/log/log.ts';
 import { frame } from '../log/support/frame.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
-import { MemoryState } from '../../../src/state/memory-state.ts';
+import { memoryState } from '../../../src/state/memory-state.ts';
 
 /** A content, as its hash. */
 function hash(content: number): Buffer {
@@ -13,7 +13,7 @@ function hash(content: number): Buffer {
 
 /** The topic `users` of a tenant with its index, of which a transaction may be applied later. */
 class Mirrored {
-  readonly state = new MemoryState('t');
+  readonly state = memoryState('t');
   readonly #records: LoggedRecord[] = [];
   #sequence = 0;
   #applied = 0;

@@ -2,14 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import { Semaphore, Turns } from '../../../src/semaphore.ts';
-import { TenantProducer } from '../../../src/log/tenant-producer.ts';
+import { tenantProducer, type TenantProducer } from '../../../src/log/tenant-producer.ts';
 import type { TransactionBrokers } from '../../../src/log/transaction-brokers.ts';
 
 const asError = (error: unknown): RollcallError =>
   new RollcallError('KAFKA_OUTCOME_UNKNOWN', (error as Error).message, { remedy: '' });
 
 function createdProducer(transactions = new Turns(new Semaphore(2), 60_000)): TenantProducer {
-  const producer = new TenantProducer({} as TransactionBrokers, 'p.t', transactions);
+  const producer = tenantProducer({} as TransactionBrokers, 'p.t', transactions);
   producer.create();
   return producer;
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { changeHeaders, type ChangeKind } from '../../../../src/core/cloud-events.ts';
 import type { OutgoingRecord } from '../../../../src/log/log.ts';
 import type { CollectionName, TopicSuffix } from '../../../../src/model/collections.ts';
-import { RecordingLog } from '../../../../src/plan/recording-log.ts';
+import { recordingLog } from '../../../../src/plan/recording-log.ts';
 import { loaded } from '../../telemetry/support/board-of.ts';
 
 const NOW_MS = 1_700_000_000_000;
@@ -26,7 +26,7 @@ async function logOf(collection: CollectionName, records: readonly OutgoingRecor
     throw new Error('no topic is read');
   };
   const topics = { progress: unread, ranges: unread, read: unread };
-  const log = new RecordingLog({ topics, keepsKeys, onRead: unread, now: () => NOW_MS });
+  const log = recordingLog({ topics, keepsKeys, onRead: unread, now: () => NOW_MS });
   for (const each of records) {
     const progress = loaded(collection, NOW_MS);
     // The offsets stay as they were.
