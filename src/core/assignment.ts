@@ -14,8 +14,8 @@ export interface Member {
  * only says which worker is to own a tenant; which process does own it is settled in Kafka (log/take-over.ts).
  *
  * - The tenants that all workers know are shared evenly: the numbers that workers get of them differ by at most one.
- * A worker keeps what it holds as far as this allows. So when a worker joins, only the tenants that it gets move, and when a worker
- * leaves, only the tenants that it had.
+ * A worker keeps what it holds as far as this allows. So when a worker joins, only the tenants that it gets move, and
+ * when a worker leaves, only the tenants that it had.
  * - A tenant that only some workers know causes no other tenant to move. There are such tenants while a changed
  * configuration reaches one worker after the other.
  * - While one revision replaces another, no living worker loses a tenant. The tenants of a worker that leaves go to
