@@ -100,8 +100,8 @@ export const TOPICS_OF_ABSENCES: readonly TopicSuffix[] = [
 ];
 
 /**
- * The topics that begin again together with a topic. The topics of absences all begin again together, and every absence is
- * published from its first version: otherwise the steps would not fit the events that consumers can still read.
+ * The topics that begin again together with a topic. The topics of absences all begin again together: then every absence is
+ * published from its first version, and its steps begin at 1.
  */
 export function topicsBegunWith(suffix: TopicSuffix): readonly TopicSuffix[] {
   const isOfAbsences = suffix !== STATE_TOPIC && TOPICS_OF_ABSENCES.includes(suffix);

@@ -27,9 +27,10 @@ const parameters = z.strictObject({
 });
 
 /**
- * `rollcall verify --repair`: rebuilds the index from the topics, except from corrupt records, and runs a full sync, which
- * publishes what is missing, and removes what is left over, subject to the guard. Records that are right are not published
- * again. If a key of `absences` belongs to no absence, another program has written it, and it stays.
+ * `rollcall verify --repair`: rebuilds the index from the topics, without the content of corrupt records. Then it runs a
+ * full sync, which publishes what is missing or corrupt, and removes what is left over, subject to the guard. Records that
+ * are right are not published again. If a key of `absences` belongs to no absence, another program has written it, and it
+ * stays.
  */
 export const REPAIR = ownerRequest({
   kind: 'repair',

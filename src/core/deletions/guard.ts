@@ -3,7 +3,7 @@ import { formatCount, outOf } from '../words.ts';
 /** Limits above which missing rows need a decision (`deletions.holdAbove`). */
 export interface GuardLimits {
   readonly rows: number;
-  /** The share of the collection's rows, 0 to 1. Rows that were removed today count on both sides. */
+  /** The share of the collection's rows, 0 to 1. Rows that were removed today count as missing, and as rows of the collection. */
   readonly ratio: number;
 }
 

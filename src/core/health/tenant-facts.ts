@@ -88,7 +88,8 @@ export interface OwnerHeartbeat {
 
 /**
  * Reads the heartbeats of tenants in one round trip, and returns them in the order of `tenantIds`. `facts`: the keys of
- * {@link OwnerHeartbeat.info} to read; left out: all. Without Redis, the list is empty. Throws `INDEX_UNREACHABLE`, `INDEX_REFUSED`.
+ * {@link OwnerHeartbeat.info} to read; left out: none. Without Redis, the list is empty. Throws `INDEX_UNREACHABLE`,
+ * `INDEX_REFUSED`.
  */
 export type ReadHeartbeats = (
   tenantIds: readonly string[],
