@@ -1,8 +1,8 @@
 import { isUntrusted, refusesOurs, RollcallError, systemCode, type ErrorCode } from '../errors.ts';
 import { causesOf, innermost, type KafkaFailure } from './kafka-failure.ts';
 
-// The codes and words for failures of Kafka. The code decides what follows (errors.ts). Which failures are repeated is
-// decided in transactional-producer.ts (`PASSING`).
+// The code and the text of the error for each failure of Kafka. The code decides how Rollcall reacts to the error
+// (errors.ts). Which requests are sent again after a failure is decided in transactional-producer.ts (`PASSING`).
 
 /**
  * Describes a failure by a text of kafkajs or a code. Other texts are not safe: a broker's answer to a login, and the
@@ -29,7 +29,7 @@ interface Explanation {
   readonly remedy: string;
 }
 
-/** The rights are named before each session, and by "rollcall check" (rights.ts). */
+/** The error names no right: before each session, and in "rollcall check", rights.ts lists the missing ones. */
 const RIGHT_MISSING: Explanation = {
   code: 'KAFKA_REFUSED',
   message: (doing, failure) => `Kafka denies this user a right${on(failure)} while ${doing}: ${failure.type}`,

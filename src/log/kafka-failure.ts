@@ -38,7 +38,7 @@ export function isOfConnection({ name }: Pick<KafkaFailure, 'name'>): boolean {
   return CONNECTION_FAILURES.has(name);
 }
 
-/** Makes a {@link RequestFailure} of what kafkajs throws; others, such as a refused login, stay as they are. */
+/** Turns what kafkajs throws into a {@link RequestFailure}. Other errors, such as a refused login, stay as they are. */
 export function failureOf(error: unknown, without: 'unsent' | 'unanswered'): unknown {
   // The login has no token now; soon it may have one.
   if (hasCode(error, 'KAFKA_UNREACHABLE')) return new RequestFailure(without, { cause: error });

@@ -39,7 +39,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
    */
   readonly #partitions: ReadonlyMap<string, number>;
   /**
-   * Topics that turned out to begin again. They stay here until a record in `progress` records the loss, because
+   * Topics that turned out to have lost records. They stay here until a record in `progress` records the loss, because
    * later records would hide it.
    */
   readonly #lostTopics = new Set<string>();

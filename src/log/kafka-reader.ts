@@ -43,7 +43,10 @@ const DECIDED_WITHIN_MS = 10_000;
 /** A broker that dies is noticed after 9 s (`broker.session.timeout.ms`), and its partitions then have other leaders. */
 const FAILS_FOR_MS = 25_000;
 const BETWEEN_ATTEMPTS_MS = 500;
-/** Others wait for the connection meanwhile, so a broker is not asked to wait for new records. */
+/**
+ * The pause before the end of a partition is fetched again. A broker is not asked to wait for new records, because the
+ * other requests on the connection would wait, too.
+ */
 const BETWEEN_FETCHES_MS = 100;
 /** No broker has this node id. */
 const NOBODY = -1;
@@ -172,7 +175,7 @@ class StretchReader {
     return earliest > stretch.from;
   }
 
-  /** Returns the stretch, extended at its first answer to the high watermark, which includes undecided records. */
+  /** Returns the stretch. The first answer about it extends it to the high watermark, which includes undecided records. */
   #extended(name: string, highWatermark: number): Stretch | undefined {
     const stretch = this.#open.get(name);
     if (stretch === undefined || this.#options.awaitsDecision !== true || this.#stableEnds.has(name)) {
@@ -207,7 +210,10 @@ function batchUnreadable({ topic, partition }: TopicPartition, offset: number): 
   });
 }
 
-/** How a topic begins again. Rollcall's own command first reads `progress`, so it is of no use for that topic. */
+/**
+ * Says, for a remedy, how to empty a topic. `rollcall topics recreate` cannot do this for `progress`, because it reads
+ * `progress` first.
+ */
 function beginningAgain(topic: string): string {
   const parts = partsOfTopic(topic);
   if (parts === null || parts.suffix === 'progress')

@@ -20,8 +20,8 @@ export interface Transaction {
   readonly derived?: readonly Progress[] | undefined;
   readonly decisions?: readonly DecisionRecord[] | undefined;
   /**
-   * Topics whose loss of records this transaction notes in `progress`. After the commit, what the topics have now
-   * counts as complete.
+   * Topics whose loss of records this transaction notes in `progress`. After the commit, these topics count as complete
+   * with the records that they still have.
    */
   readonly lostTopics?: readonly TopicSuffix[] | undefined;
 }
@@ -95,7 +95,7 @@ export interface TenantLog {
    * may have removed the last record.
    */
   read(reading: LogReading): Promise<void>;
-  /** By the brokers' settings. Throws `KAFKA_…`. */
+  /** Returns the intervals that follow from the topics' settings. Throws `KAFKA_…`. */
   rollIntervals(topics: readonly TopicSuffix[]): Promise<RollIntervals>;
   /**
    * Appends end markers, so that Kafka closes a segment that is old enough and can compact it. Errors mean the same as

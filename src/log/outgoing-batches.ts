@@ -3,8 +3,8 @@ import type { TopicPartitions } from './transaction-brokers.ts';
 import type { PartitionBatch } from './transactional-producer.ts';
 
 /**
- * Bound of one record batch, bytes. A broker's `message.max.bytes` (1,048,588 by default) applies to a batch, and a
- * produce request has one batch per partition.
+ * The size limit of one record batch, bytes. A broker's `message.max.bytes` (1,048,588 by default) applies to a batch,
+ * and a produce request has one batch per partition.
  */
 export const MAX_BATCH_BYTES = 900_000;
 
@@ -22,8 +22,8 @@ export function partitionOf(key: string, partitions: number): number {
 }
 
 /**
- * Encodes records into batches, and arranges the batches into sends. Each send has at most one batch per partition.
- * No batch of more than one record exceeds {@link MAX_BATCH_BYTES}. The order within each partition stays.
+ * Encodes records into batches, and arranges the batches into sends. Each send has at most one batch per partition. No
+ * batch of more than one record exceeds {@link MAX_BATCH_BYTES}. The order within each partition is kept.
  */
 export class OutgoingBatches {
   readonly #byTopic = new Map<string, Map<number, RecordBatch[]>>();

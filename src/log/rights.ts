@@ -115,7 +115,8 @@ async function askAll(kafka: Asked, used: UsedResources): Promise<readonly Answe
   };
   const described = await ask('Metadata', { topics, allowAutoTopicCreation: false });
   const absent = described.filter(([, errorCode]) => errorCode !== OK).map(([topic]) => topic);
-  // Without KRaft only the controller answers this; there, the creation itself names the right.
+  // Without KRaft, only the controller answers this request. If another broker gets it, a missing right shows only when
+  // Rollcall really creates a topic.
   const creation = {
     topics: absent.map((topic) => ({ topic, numPartitions: 1, replicationFactor: 1 })),
     validateOnly: true,
@@ -162,7 +163,7 @@ function partitionsOf(topics: readonly string[], options: object): readonly obje
   return topics.map((topic) => ({ topic, partitions: [{ partition: NO_PARTITION, ...options }] }));
 }
 
-/** An error code, and what it is about, for which kafkajs has another name in each answer. */
+/** An error code and the resource that it is about. In each answer, kafkajs has different names for these fields. */
 interface Coded {
   readonly topic?: string;
   readonly topicName?: string;

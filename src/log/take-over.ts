@@ -46,9 +46,9 @@ export class TakeOver {
   async own(signal: AbortSignal): Promise<{ readonly ownership: Ownership; readonly progressEnd: number }> {
     const { owner, now } = this.#options;
     this.#producer.discard();
-    // If this process initialises its producer again, after an unknown outcome or a failed take-over, it would fence
-    // a newer process. So it first reads who owns the tenant. At its first attempt, it takes the tenant from the
-    // owner that it finds.
+    // At its first attempt, this process takes the tenant from the owner that it finds. Later it initialises its
+    // producer again only after an unknown outcome or a failed take-over. This could fence a newer process, so it first
+    // reads who owns the tenant.
     const end = await this.#topics.progressEnd();
     if (this.#progressEndAtFirst === null) this.#progressEndAtFirst = end;
     else this.#requireNotSuperseded(await this.#topics.readProgress(end, signal));
@@ -65,7 +65,10 @@ export class TakeOver {
     return { ownership: { progress, transactionIds }, progressEnd };
   }
 
-  /** Any other owner that `progress` names is newer than a process that has owned the tenant, even in a recreated topic. */
+  /**
+   * Throws `OWNERSHIP_LOST` if `progress` names a newer owner. Once this process has owned the tenant, any other owner
+   * is newer, even if its record has a low offset in a recreated topic.
+   */
   #requireNotSuperseded({ owner, ownerOffset }: LoggedTenant): void {
     if (owner === null || owner === this.#options.owner) return;
     if (!this.#hasOwned && ownerOffset < (this.#progressEndAtFirst ?? 0)) return;
@@ -91,7 +94,10 @@ export class TakeOver {
     });
   }
 
-  /** Refuses a topic with records that were written to another number of partitions, even if it is configured so now. */
+  /**
+   * Refuses a topic if its records were written when it had another number of partitions, even if the configuration now
+   * names the present number.
+   */
   async #requireSamePartitions({ partitions: before }: LoggedTenant): Promise<void> {
     const changed = this.#options.wanted.filter(
       ({ suffix, partitions }) => (before[suffix] ?? partitions) !== partitions,

@@ -11,7 +11,7 @@ import type { Registry } from './registry/registry.ts';
 import type { EndMarkers } from './tenant-producer.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
-/** Used if a broker does not report the setting: the contract allows no longer time. */
+/** Used if a broker does not report the setting. It is the longest time that the contract allows. */
 const DAY_MS = 24 * 3_600_000;
 
 export interface TenantTopicsOptions {
@@ -112,6 +112,7 @@ export class TenantTopics {
   }
 }
 
+/** Decodes the headers at once, because a getter for each would cost ten times as much as the rest of the object. */
 function toLoggedRecord(topic: TopicSuffix, partition: number, message: FetchedRecord): LoggedRecord {
   const hash = message.header('content-hash');
   const mapping = message.header(MAPPING_HEADER);
@@ -123,6 +124,5 @@ function toLoggedRecord(topic: TopicSuffix, partition: number, message: FetchedR
     value: message.value,
     hash: hash === undefined ? null : Buffer.from(hash.toString('latin1'), 'hex'),
     mapping: mapping === undefined ? null : String(mapping),
-    // A getter in a literal would cost ten times the rest of the object.
   };
 }

@@ -92,7 +92,10 @@ interface OffsetsAnswer {
   }[];
 }
 
-/** Offsets by `<topic>/<partition>`. `timestamp`: Kafka's number for an end. */
+/**
+ * Offsets by `<topic>/<partition>`. `timestamp`: the number by which Kafka's protocol asks for the first or the last
+ * offset.
+ */
 async function listOffsets(
   kafka: Pick<KafkaConnections, 'ask'>,
   led: readonly LedPartition[],

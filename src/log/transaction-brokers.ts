@@ -28,14 +28,14 @@ export interface ProduceRequest {
 
 /** What the leader of a partition answered to a batch. */
 export interface PartitionAnswer extends TopicPartition {
-  /** Type of Kafka's protocol; null: the batch is appended, from `baseOffset` on. */
+  /** The type of the error in Kafka's protocol. Null: the batch has been appended, and begins at `baseOffset`. */
   readonly error: string | null;
   readonly baseOffset: number;
 }
 
 /**
  * Why a request was not done:
- * - `refused`: the broker answered so, with a `type` of Kafka's protocol, for the topic if one is named
+ * - `refused`: the broker answered with an error, whose `type` Kafka's protocol defines; it may name a topic
  * - `unsent`: no connection came about
  * - `unanswered`: nobody knows what the broker did, or still will do
  */

@@ -37,7 +37,10 @@ const TRANSACTION_TIMEOUT_MS = 60_000;
  * partitions then have other leaders.
  */
 const RETRIED_FOR_MS = 25_000;
-/** Other tenants wait for the connection meanwhile. If the leader has the batch by then, it recognises the repetition. */
+/**
+ * How long a leader may wait for its replicas, while other tenants wait for the connection. Then the batch is sent
+ * again, and a leader that has already appended it recognises it.
+ */
 const REPLICAS_WITHIN_MS = 2_000;
 /**
  * The first pause is short because of CONCURRENT_TRANSACTIONS. Kafka gives this answer to every transaction that
@@ -69,12 +72,11 @@ const SEQUENCES = 2 ** 31;
 type Repetition = 'repeatable' | 'once';
 
 /**
- * A transactional producer (KIP-98) that has each batch appended once, whatever the number of brokers (ADR 27):
- *
+ * A transactional producer (KIP-98). Each batch is appended once, whatever the number of brokers (ADR 27):
  * - The partitions of a transaction are added to it before anything is sent. Adding them again has no effect, so this
  *   may be repeated.
- * - A batch gets its sequence number once, when it is sealed. It is repeated only after its leader has refused it, and then
- *   with the same bytes, by which a leader that has it already recognises it.
+ * - A batch gets its sequence number once, when it is sealed. It is sent again only after its leader has refused it. It
+ *   then has the same bytes, so that a leader that has already appended it recognises it.
  * - The answers of all brokers are awaited before anything is repeated, and they are kept by partition: whatever elections
  *   come in between, no partition is left out, and none is asked for twice.
  * - A batch or a commit without an answer is not repeated, since the broker may still act on the first one later.
@@ -130,7 +132,7 @@ export class TransactionalProducer {
         else failures.push(failure);
         return failure !== null;
       });
-      // A failure that must not be repeated decides about all batches.
+      // If one of these requests must not be sent again, none is.
       if (failures.length > 0) throw failures.find((each) => !mayRepeat('once', each)) ?? failures[0];
     });
     return appended;
@@ -249,7 +251,7 @@ function mayRepeat(repetition: Repetition, error: unknown): boolean {
   return error.outcome === 'unsent' || repetition === 'repeatable';
 }
 
-/** The coordinator is the right one, but it is still writing the markers of the transaction before. */
+/** Whether the coordinator is the right one, but is still writing the markers of the previous transaction. */
 function isOfLastTransaction(error: unknown): boolean {
   return error instanceof RequestFailure && error.type === 'CONCURRENT_TRANSACTIONS';
 }

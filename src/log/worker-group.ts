@@ -84,7 +84,7 @@ export class WorkerGroup {
   #generation = -1;
   /** The tenants of this process in the last assignment. */
   #tenants: readonly string[] = [];
-  /** True if the configuration of this process names other tenants by now than the group knows. */
+  /** True if the tenants in this process's configuration are no longer those that the group knows. */
   #isOutdated = false;
   /** Whether the process mirrors the tenants: false while the lease is over. */
   #isHolding = false;
@@ -95,7 +95,7 @@ export class WorkerGroup {
   /** When the last request was sent whose answer shows that the coordinator knows this member. */
   #askedAtMs = 0;
 
-  /** Begins to join; it goes on until {@link leave}. */
+  /** Begins to join the group. The object stays a member, or tries to become one, until {@link leave}. */
   constructor(options: WorkerGroupOptions) {
     this.#options = options;
     this.#heartbeatMs = Math.min(LONGEST_HEARTBEAT_MS, options.sessionMs / HEARTBEATS_IN_SESSION);
@@ -201,19 +201,25 @@ export class WorkerGroup {
     await this.#heartbeat(listOf(memberAssignment, 'tenants'));
   }
 
-  /** The group knows this member. It may wait one session for a dead member, and only then begins the session of this member. */
+  /**
+   * Extends the lease, because the coordinator knows this member. The coordinator may wait one session for a dead
+   * member, and starts the session of this member only afterwards.
+   */
   #awaitOthers(): void {
     this.#leaseUntilMs = Math.max(this.#leaseUntilMs, this.#askedAtMs + 2 * this.#options.sessionMs);
   }
 
-  /** Renews the lease, and takes up the tenants that were assigned: now, or, if the lease was over, before. */
+  /**
+   * Renews the lease. Then it takes up the tenants of a new assignment, or, after the lease was over, those of the last
+   * one.
+   */
   async #heartbeat(assigned: readonly string[] | null): Promise<void> {
     const { sessionMs, now, onAssigned } = this.#options;
     do {
       this.#askedAtMs = now();
       await this.#ask('Heartbeat', { groupGenerationId: this.#generation, memberId: this.#memberId });
       this.#leaseUntilMs = this.#askedAtMs + sessionMs - LEASE_MARGIN_MS;
-      // An answer that comes so late is too old to rely on, because the watch of the lease looks only once a heartbeat.
+      // If the answer has come so late that the lease might end before it is next checked, this asks again.
     } while (this.#leaseUntilMs <= now() + this.#heartbeatMs);
     if (this.#ending.signal.aborted || (assigned === null && this.#isHolding)) return;
     // Without a new assignment, the generation is still that from before the lease ended, so no other worker has been

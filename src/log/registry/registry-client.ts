@@ -4,8 +4,8 @@ import type * as Library from '@kafkajs/confluent-schema-registry';
 import { NOT_FOUND, isReadOnly, isSuccess } from './registry-http.ts';
 import type { RegistryAnswer, RegistryHttp, RegistryRequest } from './registry-http.ts';
 
-// The library's index also loads parsers of JSON Schema and Protobuf: at each start some 60 ms of CPU time, and 11 MB that
-// stay. Rollcall has Avro only. A schema of another type is refused as before, by the error of these constructors.
+// The library's index also loads parsers of JSON Schema and Protobuf: at each start some 60 ms of CPU time, and 11 MB
+// that stay. Rollcall has Avro only. The constructors that stand in for the parsers refuse any other type of schema.
 const require = createRequire(import.meta.url);
 const LIBRARY = '@kafkajs/confluent-schema-registry';
 
@@ -69,7 +69,8 @@ export function createRegistryClient(url: string, http: RegistryHttp, known: Typ
       return { data: () => answer.body } as never;
     },
   });
-  // Only a whole schema: the parts of one also refer to each other by name.
+  // The hook is called for the parts of a schema, too. It looks up only the whole schema, because a part may refer to
+  // another part by name.
   const typeHook = (schema: Schema, { registry }: { registry: object }) =>
     Object.keys(registry).length === 0 ? known.get(JSON.stringify(schema)) : undefined;
   return new SchemaRegistry({ host: url, middlewares: [throughHttp] }, { [SchemaType.AVRO]: { typeHook } });

@@ -94,7 +94,10 @@ export class UndecodableRecord extends RollcallError {
   }
 }
 
-/** The error for ids in use under which the registry has another schema than Rollcall writes with, or none. */
+/**
+ * The error if the registry no longer has the schemas with which Rollcall writes: their ids lead to other schemas, or
+ * to none.
+ */
 export function schemaLost(subjects: readonly string[]): RollcallError {
   const [first = '', ...others] = subjects;
   const more = others.length === 0 ? '' : ` and of ${others.length} more`;

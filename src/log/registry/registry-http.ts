@@ -6,7 +6,7 @@ import type { Tokens } from '../oauth-login.ts';
 
 export const NOT_FOUND = 404;
 
-/** Bound of concurrent requests; others wait, and their time-outs begin when they are sent. */
+/** The limit of concurrent requests. Further requests wait, and their time-outs begin when they are sent. */
 const CONNECTIONS = 8;
 const TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -19,7 +19,7 @@ export interface RegistryConnection {
   /** Base of a Confluent-compatible API, without a trailing slash. */
   readonly url: string;
   readonly username?: string | undefined;
-  /** Called for each request, so that the password stays nowhere as plain text. */
+  /** Called for each request, so that no copy of the password stays in memory as plain text. */
   readonly password?: (() => string) | undefined;
   /** Tokens, used in place of user name and password. */
   readonly tokens?: Tokens | undefined;

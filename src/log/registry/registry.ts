@@ -68,7 +68,8 @@ export class Registry {
         throw registeringError(error, at);
       });
     if (!Number.isSafeInteger(id)) throw notARegistry(this.#url);
-    // A registry that lost its schemas gives their ids again: what it said of one before that is not true any more.
+    // A registry that has lost its schemas assigns their ids to other schemas. Then what is remembered about an id is
+    // wrong.
     if (!isSame(await this.#typeUnder(id), type)) this.#known.delete(id);
     if (!isSame(await this.#typeUnder(id), type)) throw wrongId(id, at);
     this.#registered.set(subject, { id, type, isLost: false });
@@ -112,10 +113,10 @@ export class Registry {
   }
 
   /**
-   * Decodes a framed value with the schema that its id names. `topics` are the topics that the value may come from,
-   * without any the registry's schema decides alone: if the registry has lost that schema or has another one under the
-   * id, Rollcall tries its own schemas of those topics. Throws `UndecodableRecord` when no schema fits, `REGISTRY_…` when
-   * the registry does not answer.
+   * Decodes a framed value with the schema that its id names. `topics` are the topics that the value may come from. If
+   * the registry has lost the schema, or has the schema of another topic under the id, Rollcall tries its own schemas
+   * of these topics. If `topics` is empty, only the schema in the registry counts. Throws `UndecodableRecord` when no
+   * schema fits, `REGISTRY_…` when the registry does not answer.
    */
   async decode(framed: Buffer, topics: readonly TopicSuffix[] = []): Promise<unknown> {
     if (!isFramed(framed)) throw new UndecodableRecord(this.#url, 'misfit');
@@ -172,7 +173,10 @@ export class Registry {
   }
 }
 
-/** The first comparison is only faster: avsc makes a digest of both types. */
+/**
+ * Whether two types are equal. `===` comes first only because it is faster: `equals` of avsc makes a digest of both
+ * types.
+ */
 function isSame(type: avro.Type | null | undefined, own: avro.Type): boolean {
   return type === own || type?.equals(own) === true;
 }

@@ -5,7 +5,7 @@ import type { WantedTopic } from '../topic-settings.ts';
 import type { Registry } from './registry.ts';
 import { schemaLost } from './registry-errors.ts';
 
-/** The most lost ids that are remembered for each collection. */
+/** How many lost ids are remembered for each collection, at most. */
 const MOST_LOST = 8;
 
 interface TenantSchemasOptions {

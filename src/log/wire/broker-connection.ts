@@ -73,8 +73,9 @@ export class BrokerConnection {
   }
 
   /**
-   * Opens a new connection and logs in: the first one, after the last one broke, or because its session is about to end.
-   * It does not log in again on the same connection, which a broker refuses within a second (ILLEGAL_SASL_STATE).
+   * Opens a new connection and logs in. This is needed at the beginning, after a connection has broken, and when the
+   * session of a connection is about to end. Logging in again on the same connection is no alternative, because a
+   * broker refuses it if less than a second has passed (ILLEGAL_SASL_STATE).
    */
   async #open(): Promise<KafkaBroker> {
     this.#broker?.disconnect().catch(() => undefined);
@@ -104,8 +105,8 @@ export class BrokerConnection {
 }
 
 /**
- * After this, the connection no longer counts as connected shortly before its session ends (KIP-368). A session that
- * ends with its token may be shorter than the time that kafkajs usually leaves, and would never count as connected.
+ * Sets how long before the end of its session (KIP-368) the connection stops counting as connected. A session that ends
+ * with its token may be shorter than the time that kafkajs usually leaves, and would never count as connected.
  */
 function endBeforeSession(connection: KafkaSocket): void {
   const sessionMs = connection.sessionLifetime.toNumber();

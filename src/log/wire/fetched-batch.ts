@@ -125,7 +125,7 @@ export interface FetchedPartition {
 /** Version 0, type "abort" (KIP-98). */
 const ABORT_MARKER = Buffer.alloc(4);
 
-/** The records that are neither markers nor of aborted transactions. */
+/** Returns the records without markers, and without those of aborted transactions. */
 export function committedRecords({
   messages,
   abortedTransactions = [],
@@ -178,7 +178,10 @@ function readVarint(cursor: Cursor): number {
   return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 }
 
-/** Bound of a batch's records: the longest request that a broker takes by default (`socket.request.max.bytes`). */
+/**
+ * The size limit of a batch's decompressed records: that of the longest request that a broker takes by default
+ * (`socket.request.max.bytes`).
+ */
 export const MAX_DECOMPRESSED_BYTES = 104_857_600;
 const AT_MOST = { maxOutputLength: MAX_DECOMPRESSED_BYTES };
 /** Before the blocks of snappy-java's framing: its magic bytes, and two versions. */
@@ -198,8 +201,8 @@ const CODECS: readonly Decompress[] = [
 ];
 
 /**
- * Decompresses the records of a batch: brokers compress those of a topic with `compression.type`. Returns null if the
- * records are damaged, or longer than the bound.
+ * Decompresses the records of a batch. Brokers compress the records of a topic whose `compression.type` names a codec.
+ * Returns null if the records are damaged, or longer than the bound.
  */
 async function decompress(codec: number, bytes: Buffer): Promise<Buffer | null> {
   try {

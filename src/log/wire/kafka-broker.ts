@@ -20,7 +20,10 @@ const PRODUCER_FENCED = 90;
 export interface KafkaBroker {
   /** The two connections of a broker. Rollcall uses only the first. */
   readonly connectionPool: { readonly pool: readonly [KafkaSocket, ...unknown[]] };
-  /** Chooses the newest version of a request that broker and kafkajs both know; only of a broker that has been connected. */
+  /**
+   * Chooses the newest version of a request that both the broker and kafkajs know. It can be called only after
+   * `connect`.
+   */
   readonly lookupRequest: (apiKey: number, definition: object) => (options: object) => KafkaRequest;
   /** Whether the connection is open and logged in, and its session does not end soon. */
   isConnected(): boolean;
@@ -35,7 +38,7 @@ export interface KafkaSocket {
   readonly sessionLifetime: { toNumber(): number };
   /** How long before the end of the session the broker no longer counts as connected, ms. */
   reauthenticationThreshold: number;
-  /** Rejects with an error that has the `type` of Kafka's protocol where the broker refuses. */
+  /** If the broker refuses the request, rejects with an error whose `type` Kafka's protocol defines. */
   send(request: KafkaRequest): Promise<unknown>;
   /** Rejects the requests that were sent and have no answer. */
   rejectRequests(error: Error): void;
@@ -61,7 +64,7 @@ export function request(name: string, options: object): RequestFor {
   return (broker) => broker.lookupRequest(apiKey, definition)(options);
 }
 
-/** A request that resolves with the whole answer, all errors in it. */
+/** A request that resolves with the whole answer, including all errors in it. */
 export function wholeRequest(name: string, options: object): RequestFor {
   const requestFor = request(name, options);
   return (broker) => {

@@ -7,9 +7,10 @@ import { request, typeOf, wholeRequest, type BrokerAt, type RequestFor } from '.
 import { RequestFailure, type TopicPartition } from '../transaction-brokers.ts';
 
 /**
- * What a connection is for. Batches have one of their own: they wait for replicas, and a quota on them keeps the broker from
- * reading the connection (KIP-219), but not from ending the transactions of other tenants. What a member of its group asks must
- * not come late because of either.
+ * What a connection is for. Batches have a connection of their own, because a broker answers them only after its
+ * replicas, and stops reading their connection when a quota is exceeded (KIP-219). Meanwhile the transactions of other
+ * tenants can end over another connection. The requests of a member of the group have a third one, so that neither
+ * delays them.
  */
 export type Purpose = 'batches' | 'membership' | 'rest';
 
@@ -39,8 +40,9 @@ const MISSING = 'UNKNOWN_TOPIC_OR_PARTITION';
 const RETRY: Backoff = { firstMs: 50, longestMs: 1_000 };
 
 /**
- * The connections of a process to all brokers, for all its tenants: one for each {@link Purpose} and broker. Each opens with its
- * first request. One tenant cannot close them, and none keeps what another one has heard of leaders.
+ * The connections of a process to all brokers, for all its tenants: one for each {@link Purpose} and broker. Each opens
+ * with its first request. No tenant can close them. They remember no leaders, so each tenant asks for the leaders
+ * itself.
  */
 export class KafkaConnections implements Disposable {
   /** The transactions of all tenants begin in turn. */
@@ -112,8 +114,8 @@ export class KafkaConnections implements Disposable {
   }
 
   /**
-   * All topics that this user may know of, and that any broker lists that answers: brokers learn one after the other
-   * that a topic is new or deleted.
+   * All topics that this user may see and that at least one of the brokers that answer lists. Brokers learn one after
+   * the other that a topic is new or deleted.
    */
   async listTopics(): Promise<string[]> {
     const first = await this.#metadata([]);
@@ -128,7 +130,8 @@ export class KafkaConnections implements Disposable {
 
   /**
    * Asks each broker by itself, once, at each address that the configuration names or a broker advertises. Returns by
-   * address why nothing answers there; null: something does. `topics`: any of them.
+   * address why nothing answers there; null: something does. `topics`: any topics, named only so that the answer with
+   * the addresses does not describe all topics.
    */
   async tryEach(topics: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
     await this.#metadata(topics);

@@ -64,7 +64,7 @@ export function kafkaTransactionBrokers(
           return type === null ? [] : [{ topic, type }];
         }),
       );
-      // A partition of a topic without a right keeps all others from being attempted.
+      // If this user lacks a right on one topic, Kafka does not attempt to add the partitions of any topic.
       const cause = refused.find(({ type }) => type !== 'OPERATION_NOT_ATTEMPTED') ?? refused[0];
       if (cause !== undefined) throw new RequestFailure('refused', cause);
     },

@@ -30,9 +30,10 @@ interface RequestQueue {
 }
 
 /**
- * Stops kafkajs from waking each idle connection once a millisecond for requests that wait, while a process that only polls
- * needs a connection once in many seconds: its queue re-arms a timer with a delay of `throttledUntil - now`, which is negative
- * when nothing is throttled. An idle queue needs no timer: every new request schedules the check itself.
+ * Stops kafkajs from checking once a millisecond, for each idle connection, whether requests wait. The queue of a
+ * connection re-arms its timer with a delay of `throttledUntil - now`, which is negative when nothing is throttled. An
+ * idle queue needs no timer, because every new request schedules the check itself; and a process that only polls needs
+ * a connection only once in many seconds.
  */
 function sleepWhileIdle({ prototype: queue }: { prototype: RequestQueue }): void {
   const { scheduleCheckPendingRequests } = queue;
@@ -61,7 +62,8 @@ type DecodeBatch = (decoder: Decoder) => Promise<{ readonly records: readonly ob
  * fetches the same offset without end. So this adds a control record at the last offset of a batch without a record
  * there: no consumer receives it, and the position advances.
  *
- * Third, of the codecs that a topic may be compressed with, kafkajs knows only gzip, and bounds nothing.
+ * Third, of the codecs that a topic may be compressed with, kafkajs knows only gzip, and sets no limit to the
+ * decompressed size.
  */
 function decodeInPlace(decodeByKafkaJs: DecodeBatch): DecodeBatch {
   return async (decoder) => {

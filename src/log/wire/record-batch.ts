@@ -45,7 +45,7 @@ export interface BatchRecord {
 const MAGIC = 2;
 const FIRST_CAPACITY_BYTES = 16_384;
 const MAX_VARINT_BYTES = 5;
-/** Most bytes of UTF-8 that a UTF-16 unit of a string becomes. */
+/** The largest number of UTF-8 bytes that one UTF-16 unit of a string can become. */
 const UTF8_BYTES_PER_UNIT = 3;
 /**
  * Memory of batches that were sent, for later ones. New memory for each batch lasts until V8 collects all of the heap, and
@@ -204,7 +204,10 @@ function varintBytes(value: number): number {
 }
 
 const TABLE_SIZE = 256;
-/** In the n-th table, the contribution to the checksum of a byte that n zero bytes follow. */
+/**
+ * The n-th table (from 0) has, for each value of a byte, what this byte contributes to the checksum if n zero bytes
+ * follow it.
+ */
 const CRC_TABLES = crcTables();
 
 /**
