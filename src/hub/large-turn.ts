@@ -10,61 +10,52 @@ const TURN = new Semaphore(1);
 const LATE = new Semaphore(1);
 const LONG_MS = 30_000;
 
+export type LargeTurn = ReturnType<typeof largeTurn>;
+
 /**
  * A scan's turn to have a large answer in memory. It lasts from the receipt of the answer until the reader is done
- * with it. In the whole process, one scan has a turn at a time.
+ * with it. In the whole process, one scan has a turn at a time. `ofHub`: the only permit of the hub: a hub whose reader
+ * is late gets no second turn. `after`: resolves when other scans of the same reader, which come first, are done.
  */
-export class LargeTurn {
-  readonly #ofHub: Semaphore;
-  readonly #signal: AbortSignal;
-  readonly #after: Promise<void> | undefined;
-  #end: (() => void) | null = null;
+export function largeTurn(ofHub: Semaphore, signal: AbortSignal, after?: Promise<void>) {
+  let end = (): void => undefined;
   /** Whether the next answer is probably large, because the last one was. */
-  #isExpected = false;
+  let isExpected = false;
+  return {
+    /**
+     * `request` gets true if its answer may be large. If a large answer comes before its turn, it is cut off and
+     * asked for again. So no request that waits for a turn takes a place at the hub that the scan with the turn may
+     * need.
+     */
+    async take<T extends { readonly bytes: number }>(
+      request: (mayBeLarge: boolean) => Promise<T>,
+    ): Promise<T> {
+      try {
+        if (!isExpected) return await request(false);
+      } catch (error) {
+        if (!(error instanceof LargeAnswer)) throw error;
+      }
+      await after;
+      const permit = await ofHub.acquire(signal);
+      end = permit;
+      isExpected = false;
+      try {
+        end = untilDone(await TURN.acquire(signal), permit);
+        const answer = await request(true);
+        isExpected = answer.bytes > LARGE_BYTES;
+        return answer;
+      } finally {
+        if (!isExpected || signal.aborted) end();
+      }
+    },
 
-  /**
-   * `ofHub`: the only permit of the hub: a hub whose reader is late gets no second turn. `after`: resolves when other
-   * scans of the same reader, which come first, are done.
-   */
-  constructor(ofHub: Semaphore, signal: AbortSignal, after?: Promise<void>) {
-    this.#ofHub = ofHub;
-    this.#signal = signal;
-    this.#after = after;
-  }
+    /** The reader is done with an answer. */
+    doneWith({ bytes }: { readonly bytes: number }): void {
+      if (bytes > LARGE_BYTES) end();
+    },
 
-  /**
-   * `request` gets true if its answer may be large. If a large answer comes before its turn, it is cut off and
-   * asked for again. So no request that waits for a turn takes a place at the hub that the scan with the turn may
-   * need.
-   */
-  async take<T extends { readonly bytes: number }>(request: (mayBeLarge: boolean) => Promise<T>): Promise<T> {
-    try {
-      if (!this.#isExpected) return await request(false);
-    } catch (error) {
-      if (!(error instanceof LargeAnswer)) throw error;
-    }
-    await this.#after;
-    const ofHub = await this.#ofHub.acquire(this.#signal);
-    this.#end = ofHub;
-    this.#isExpected = false;
-    try {
-      this.#end = untilDone(await TURN.acquire(this.#signal), ofHub);
-      const answer = await request(true);
-      this.#isExpected = answer.bytes > LARGE_BYTES;
-      return answer;
-    } finally {
-      if (!this.#isExpected || this.#signal.aborted) this.end();
-    }
-  }
-
-  /** The reader is done with an answer. */
-  doneWith({ bytes }: { readonly bytes: number }): void {
-    if (bytes > LARGE_BYTES) this.end();
-  }
-
-  end(): void {
-    this.#end?.();
-  }
+    end: () => end(),
+  };
 }
 
 /**

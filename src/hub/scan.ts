@@ -4,7 +4,7 @@ import { PageCuts } from '../core/pages/page-cuts.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, brokenPaging, HubError, noSmallerPage } from './hub-error.ts';
-import { LargeTurn } from './large-turn.ts';
+import { largeTurn, type LargeTurn } from './large-turn.ts';
 import { readPage, type FetchedPage } from './page.ts';
 import {
   afterPage,
@@ -68,7 +68,7 @@ class Scanner {
     this.#context = context;
     this.#read = read;
     this.#signal = signal;
-    this.large = new LargeTurn(context.largeTurn, signal, read.turn);
+    this.large = largeTurn(context.largeTurn, signal, read.turn);
     const { name, keyset } = read.collection;
     this.#where = collectionPlace(context.baseUrl, read.collection);
     const { pages, modifiedAfterMs, readVersion } = read;

@@ -44,38 +44,36 @@ function withWait(failure: Failure, retryAfterMs: number): HubError {
  * Spaces out requests to the token endpoint after failures: the wait grows with the failures in a row, is at least the
  * endpoint's `Retry-After`, and applies to all callers. After a refusal, it applies to the refused credentials alone.
  */
-export class TokenGate {
-  readonly #now: () => number;
-  #failure: Failure | null = null;
+export function tokenGate(now: () => number) {
+  let last: Failure | null = null;
+  return {
+    /** Throws the last failure, with the remaining wait, while the gate is shut. `credentials`: a digest of those in use. */
+    requireOpen(credentials: string): void {
+      if (last === null) return;
+      if (last.refused !== null && last.refused !== credentials) {
+        last = null;
+        return;
+      }
+      const remainingMs = last.untilMs - now();
+      // More than the full wait remains only if the clock was set back.
+      if (remainingMs > 0 && remainingMs <= last.gateMs) throw withWait(last, remainingMs);
+    },
 
-  constructor(now: () => number) {
-    this.#now = now;
-  }
+    /** Shuts the gate after a failure of the endpoint; returns the failure with the wait. `credentials`: a digest of those sent. */
+    shut(error: HubError, credentials: string): HubError {
+      const backoff = waitsAfter(error);
+      const { firstMs, longestMs } = backoff;
+      const waitMs = Math.min(longestMs, Math.max(firstMs, 2 * (last?.waitMs ?? 0)));
+      const askedMs = Math.min(DEFAULT_RETRY_POLICY.retryAfterCapMs, error.retryAfterMs ?? 0);
+      const gateMs = Math.max(waitMs, askedMs);
+      const refused = backoff === IN_TROUBLE ? null : credentials;
+      last = { error, refused, waitMs, gateMs, untilMs: now() + gateMs };
+      return withWait(last, gateMs);
+    },
 
-  /** Throws the last failure, with the remaining wait, while the gate is shut. `credentials`: a digest of those in use. */
-  requireOpen(credentials: string): void {
-    const failure = this.#failure;
-    if (failure === null) return;
-    if (failure.refused !== null && failure.refused !== credentials) return this.open();
-    const remainingMs = failure.untilMs - this.#now();
-    // More than the full wait remains only if the clock was set back.
-    if (remainingMs > 0 && remainingMs <= failure.gateMs) throw withWait(failure, remainingMs);
-  }
-
-  /** Shuts the gate after a failure of the endpoint; returns the failure with the wait. `credentials`: a digest of those sent. */
-  shut(error: HubError, credentials: string): HubError {
-    const backoff = waitsAfter(error);
-    const { firstMs, longestMs } = backoff;
-    const waitMs = Math.min(longestMs, Math.max(firstMs, 2 * (this.#failure?.waitMs ?? 0)));
-    const askedMs = Math.min(DEFAULT_RETRY_POLICY.retryAfterCapMs, error.retryAfterMs ?? 0);
-    const gateMs = Math.max(waitMs, askedMs);
-    const refused = backoff === IN_TROUBLE ? null : credentials;
-    this.#failure = { error, refused, waitMs, gateMs, untilMs: this.#now() + gateMs };
-    return withWait(this.#failure, gateMs);
-  }
-
-  /** Opens the gate after the endpoint has issued a token. */
-  open(): void {
-    this.#failure = null;
-  }
+    /** Opens the gate after the endpoint has issued a token. */
+    open(): void {
+      last = null;
+    },
+  };
 }

@@ -5,7 +5,7 @@ import type { HttpClient } from './http.ts';
 import { CHECK_THE_WAY, HubError } from './hub-error.ts';
 import type { HubSettings } from './hub.ts';
 import { readTokenAnswer } from './token-answer.ts';
-import { TokenGate } from './token-gate.ts';
+import { tokenGate } from './token-gate.ts';
 
 /** A token is renewed this long before it expires, or a quarter of its lifetime before if that is less. */
 const MARGIN_MS = 30_000;
@@ -95,7 +95,7 @@ export function createTokenSource(settings: TokenSettings, { of, http, now, onEv
   let pending: Promise<Token> | null = null;
   /** The token that the hub has refused, until the answer to the next request for one. */
   let refused: string | null = null;
-  const gate = new TokenGate(now);
+  const gate = tokenGate(now);
 
   async function obtain(): Promise<Token> {
     // The caller's signal is not used, because others may wait for the same token. The client's own time limit

@@ -10,13 +10,13 @@ import { Registry } from '../log/registry/registry.ts';
 import type { RegistryConnection } from '../log/registry/registry-http.ts';
 import { awsTokens } from './aws-tokens.ts';
 import { compileSchemas } from './compiled-schemas.ts';
-import { HubHosts } from './hub-hosts.ts';
+import { hubHosts } from './hub-hosts.ts';
 import { openStateStore, tlsOf } from './state-store.ts';
 import { tokensOf } from './token-services.ts';
 import { startTenant, type Shared, type StartedTenant } from './started-tenant.ts';
 
 /** The clients of a process, as the configuration says. Nothing is connected yet. */
-export interface Assembly extends AsyncDisposable, Omit<Shared, 'compiled' | 'hosts'> {
+export interface Assembly extends AsyncDisposable, Omit<Shared, 'compiled' | 'hostOf'> {
   /** Makes a new object for a tenant each time. The caller disposes of it if it uses the hub or the log. */
   tenant(tenantId: string): StartedTenant;
 }
@@ -37,7 +37,7 @@ export function assemble(
     registry: new Registry(registryConnection(config.registry)),
     store: openStateStore(config),
     compiled: compileSchemas(() => config.pseudonymise?.key.reveal()),
-    hosts: new HubHosts(),
+    hostOf: hubHosts(),
   };
   return {
     ...shared,

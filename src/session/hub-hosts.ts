@@ -18,21 +18,22 @@ interface HubHost {
   readonly fullSyncs: Turns;
 }
 
-/** The hosts that the hubs of this process's tenants are at. */
-export class HubHosts {
-  readonly #fullSyncs = new Semaphore(FULL_SYNCS_AT_ONCE.together);
-  readonly #hosts = new Map<string, HubHost>();
+export type HubHosts = ReturnType<typeof hubHosts>;
 
-  /** By scheme, host and port of the hub. */
-  of({ baseUrl }: { readonly baseUrl: string }): HubHost {
+/** The hosts that the hubs of this process's tenants are at: by scheme, host and port of the hub. */
+export function hubHosts() {
+  const allFullSyncs = new Semaphore(FULL_SYNCS_AT_ONCE.together);
+  const hosts = new Map<string, HubHost>();
+  return ({ baseUrl }: { readonly baseUrl: string }): HubHost => {
     const { origin } = new URL(baseUrl);
-    const known = this.#hosts.get(origin);
+    const known = hosts.get(origin);
     if (known !== undefined) return known;
-    // If a Core API fails for all tenants of the host, it must not delay the other APIs.
-    const permits = { all: new Semaphore(REQUESTS_AT_ONCE), core: new Semaphore(REQUESTS_AT_ONCE / 2) };
-    const turns = new Semaphore(FULL_SYNCS_AT_ONCE.ofHost, this.#fullSyncs);
-    const host = { permits, fullSyncs: new Turns(turns, STALLED_MS) };
-    this.#hosts.set(origin, host);
+    const host = {
+      // If a Core API fails for all tenants of the host, it must not delay the other APIs.
+      permits: { all: new Semaphore(REQUESTS_AT_ONCE), core: new Semaphore(REQUESTS_AT_ONCE / 2) },
+      fullSyncs: new Turns(new Semaphore(FULL_SYNCS_AT_ONCE.ofHost, allFullSyncs), STALLED_MS),
+    };
+    hosts.set(origin, host);
     return host;
-  }
+  };
 }

@@ -20,7 +20,7 @@ import { KafkaLog } from '../log/kafka-log.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
 import type { Registry } from '../log/registry/registry.ts';
 import { requireRights, type UsedResources } from '../log/rights.ts';
-import { TenantSchemas } from '../log/registry/tenant-schemas.ts';
+import { tenantSchemas } from '../log/registry/tenant-schemas.ts';
 import {
   createMissingTopics,
   inspectTopics,
@@ -47,7 +47,7 @@ export interface Shared {
   readonly registry: Registry;
   readonly store: StateStore;
   readonly compiled: CompiledSchemas;
-  readonly hosts: HubHosts;
+  readonly hostOf: HubHosts;
 }
 
 /** A tenant that {@link startTenant} has made. Disposing of it closes its hub. */
@@ -67,7 +67,7 @@ interface TenantInputs extends Shared {
 export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Emit): StartedTenant {
   const { config, registry, kafka } = shared;
   const { codecs } = shared.compiled;
-  const { permits, fullSyncs } = shared.hosts.of(tenantConfig.hub);
+  const { permits, fullSyncs } = shared.hostOf(tenantConfig.hub);
   const onEvent = (event: HubEvent): void => emit({ type: 'hub', event });
   const hub = createHub(tenantConfig.hub, { onEvent, host: permits });
   const inputs = { ...shared, tenantConfig, hub };
@@ -77,7 +77,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
   const collections = syncedCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
   const schedules = scheduleSettings(inputs, collections.find(({ name }) => name === 'schedules')?.unmet);
   const topics = topicsOf(config, tenantConfig);
-  const schemas = new TenantSchemas({ registry, topics, files: shared.compiled.files });
+  const schemas = tenantSchemas({ registry, topics, files: shared.compiled.files });
   const now = (): number => Date.now();
   const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const place = { kafka, topicPrefix, tenantId, registry };

@@ -17,50 +17,47 @@ interface SyncRequest {
   readonly done: PromiseWithResolvers<SyncResult>;
 }
 
-/** The requested syncs of one collection that wait for their turn. A new request ends the pause of the loop. */
-export class SyncRequests {
-  readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  readonly #waiting: SyncRequest[] = [];
-  #wakeUp: () => void = () => undefined;
-  #ended: { readonly error: Error } | null = null;
+type SyncRequests = ReturnType<typeof syncRequests>;
 
-  /** `sleep` rejects when the signal aborts. */
-  constructor(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
-    this.#sleep = sleep;
-  }
-
-  /** Resolves with the result of the sync. Rejects with the error of the sync, or of the session. */
-  add(mode: SyncMode, options: SyncOptions): Promise<SyncResult> {
-    if (this.#ended !== null) return Promise.reject(this.#ended.error);
-    const done = Promise.withResolvers<SyncResult>();
-    this.#waiting.push({ mode, options, done });
-    this.#wakeUp();
-    return done.promise;
-  }
-
-  takeFirst(): SyncRequest | undefined {
-    return this.#waiting.shift();
-  }
-
-  /** Sleeps until the time has passed or a request waits, whichever is first. */
-  async rest(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.#waiting.length > 0 || ms <= 0) return;
-    await this.#sleep(ms, AbortSignal.any([signal, this.arrival()])).catch(() => undefined);
-  }
+/**
+ * The requested syncs of one collection that wait for their turn. A new request ends the pause of the loop. `sleep`
+ * rejects when the signal aborts.
+ */
+export function syncRequests(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
+  const waiting: SyncRequest[] = [];
+  let wakeUp: () => void = () => undefined;
+  let ended: { readonly error: Error } | null = null;
 
   /** A signal that aborts as soon as a request waits. It counts until the next signal is asked for. */
-  arrival(): AbortSignal {
+  function arrival(): AbortSignal {
     const arrived = new AbortController();
-    this.#wakeUp = () => arrived.abort(new Error('a request comes first'));
-    if (this.#waiting.length > 0) this.#wakeUp();
+    wakeUp = () => arrived.abort(new Error('a request comes first'));
+    if (waiting.length > 0) wakeUp();
     return arrived.signal;
   }
 
-  /** The runner has ended: rejects waiting and later requests. */
-  end(error: Error): void {
-    this.#ended = { error };
-    for (const { done } of this.#waiting.splice(0)) done.reject(error);
-  }
+  return {
+    /** Resolves with the result of the sync. Rejects with the error of the sync, or of the session. */
+    async add(mode: SyncMode, options: SyncOptions): Promise<SyncResult> {
+      if (ended !== null) throw ended.error;
+      const done = Promise.withResolvers<SyncResult>();
+      waiting.push({ mode, options, done });
+      wakeUp();
+      return done.promise;
+    },
+    takeFirst: () => waiting.shift(),
+    /** Sleeps until the time has passed or a request waits, whichever is first. */
+    async rest(ms: number, signal: AbortSignal): Promise<void> {
+      if (waiting.length > 0 || ms <= 0) return;
+      await sleep(ms, AbortSignal.any([signal, arrival()])).catch(() => undefined);
+    },
+    arrival,
+    /** The runner has ended: rejects waiting and later requests. */
+    end(error: Error): void {
+      ended = { error };
+      for (const { done } of waiting.splice(0)) done.reject(error);
+    },
+  };
 }
 
 /** While the token endpoint refuses the client, a sync finds out at least this often whether its secret has been corrected. */
@@ -266,7 +263,7 @@ export class CollectionRunner {
 
   constructor(own: MirroredCollection) {
     this.#own = own;
-    this.#requests = new SyncRequests(own.tenant.runtime.sleep);
+    this.#requests = syncRequests(own.tenant.runtime.sleep);
     this.#timetable = new SyncTimetable(own);
     this.#syncs = new Syncs(own, this.#timetable);
   }

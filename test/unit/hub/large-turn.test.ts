@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { LargeAnswer } from '../../../src/hub/hub-error.ts';
-import { LargeTurn } from '../../../src/hub/large-turn.ts';
+import { largeTurn } from '../../../src/hub/large-turn.ts';
 import { Semaphore } from '../../../src/semaphore.ts';
 import { plainSource } from '../../../src/source/source.ts';
 import type { SourcePage } from '../../../src/source/source-scan.ts';
@@ -76,7 +76,7 @@ it('a large page whose reader takes long lets one other tenant have a turn after
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const begin = (ofHub: Semaphore) => {
-      const turn = new LargeTurn(ofHub, never);
+      const turn = largeTurn(ofHub, never);
       const request = async (mayBeLarge: boolean) => {
         if (!mayBeLarge) throw new LargeAnswer('users');
         return { bytes: LARGE_TEXT.length };

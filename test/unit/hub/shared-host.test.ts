@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { Semaphore } from '../../../src/semaphore.ts';
-import { HubHosts } from '../../../src/session/hub-hosts.ts';
+import { hubHosts } from '../../../src/session/hub-hosts.ts';
 import { answer, exchange, readAll, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
 function permitsOf(semaphore: Semaphore): number {
@@ -11,8 +11,8 @@ function permitsOf(semaphore: Semaphore): number {
 const empty = answer(200, { users: [] });
 
 it('tenants at one host share 32 requests by scheme, host and port, half of them to the Core API', () => {
-  const hosts = new HubHosts();
-  const of = (baseUrl: string) => hosts.of({ baseUrl });
+  const hostOf = hubHosts();
+  const of = (baseUrl: string) => hostOf({ baseUrl });
   const north = of('https://hub.example/north');
   expect(of('https://HUB.example:443/south/')).toBe(north);
   expect(new Set([north, of('https://hub.example:8443/west'), of('http://hub.example/east')]).size).toBe(3);

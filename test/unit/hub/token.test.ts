@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
-import { TokenGate } from '../../../src/hub/token-gate.ts';
+import { tokenGate } from '../../../src/hub/token-gate.ts';
 import { modelHub } from './support/model-hub.ts';
 import {
   answer,
@@ -223,7 +223,7 @@ it.each([
   ['HUB_TOKEN_UNAVAILABLE', 403, [15_000, 30_000, 60_000], 600_000],
   ['HUB_TOKEN_REFUSED', 401, [15_000, 30_000, 60_000], 600_000],
 ] as const)('the wait for a token endpoint grows to a limit: %s, %i', (code, status, first, longestMs) => {
-  const gate = new TokenGate(() => 0);
+  const gate = tokenGate(() => 0);
   const waits = (count: number) =>
     Array.from({ length: count }, () => gate.shut(failure(status, code), 'secret').retryAfterMs);
   expect(waits(3)).toEqual(first);
@@ -233,7 +233,7 @@ it.each([
 });
 
 it('a long wait for a failing token endpoint is left to the sync', () => {
-  const gate = new TokenGate(() => 0);
+  const gate = tokenGate(() => 0);
   const failures = Array.from({ length: 8 }, () =>
     gate.shut(failure(401, 'HUB_TOKEN_UNAVAILABLE'), 'secret'),
   );
@@ -242,7 +242,7 @@ it('a long wait for a failing token endpoint is left to the sync', () => {
 });
 
 it('a Retry-After of a failing token endpoint counts for 5 minutes at most', () => {
-  const gate = new TokenGate(() => 0);
+  const gate = tokenGate(() => 0);
   const year = failure(503, 'HUB_TOKEN_UNAVAILABLE', 31_536_000_000);
   expect(gate.shut(year, 'secret').retryAfterMs).toBe(300_000);
 });
@@ -267,7 +267,7 @@ it('a corrected secret is tried at once after a refusal, and not while the token
 });
 
 it('a refusal says when the same secret is tried again', () => {
-  const gate = new TokenGate(() => START_MS);
+  const gate = tokenGate(() => START_MS);
   gate.shut(failure(401, 'HUB_TOKEN_REFUSED'), 'secret');
   const remedy =
     'Look. Rollcall tries a corrected secret at once. It does not try this secret again before 1994-11-06T08:49:15.000Z.';
@@ -276,7 +276,7 @@ it('a refusal says when the same secret is tried again', () => {
 
 it('the wait for a failing token endpoint ends when the clock is set back', () => {
   let nowMs = 86_400_000;
-  const gate = new TokenGate(() => nowMs);
+  const gate = tokenGate(() => nowMs);
   gate.shut(failure(401, 'HUB_TOKEN_UNAVAILABLE'), 'secret');
   expect(() => gate.requireOpen('secret')).toThrow('No token');
   nowMs = 0;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readSchemaFiles } from '../../../src/log/registry/schema-files.ts';
-import { TenantSchemas } from '../../../src/log/registry/tenant-schemas.ts';
+import { tenantSchemas } from '../../../src/log/registry/tenant-schemas.ts';
 import { lostSchemaIds } from '../../../src/model/progress.ts';
 import { loaded } from '../telemetry/support/board-of.ts';
 
@@ -8,7 +8,7 @@ import { loaded } from '../telemetry/support/board-of.ts';
 async function registeredSchemas({ unknown = [] }: { unknown?: number[] } = {}) {
   const lost = new Set<string>();
   const registered: string[] = [];
-  const schemas = new TenantSchemas({
+  const schemas = tenantSchemas({
     registry: {
       register: async (subject) => {
         lost.delete(subject);

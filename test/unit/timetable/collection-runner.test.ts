@@ -10,7 +10,7 @@ import type { Progress, SyncMode } from '../../../src/model/progress.ts';
 import type { MirroredCollection } from '../../../src/sync/sync.ts';
 import type { ReplacedSync, SyncResult } from '../../../src/sync/sync-result.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
-import { CollectionRunner, SyncRequests, Syncs } from '../../../src/timetable/collection-runner.ts';
+import { CollectionRunner, syncRequests, Syncs } from '../../../src/timetable/collection-runner.ts';
 import { inOrder } from '../../../src/timetable/in-order.ts';
 import type { SyncTimetable } from '../../../src/timetable/sync-timetable.ts';
 import { madeCollection } from '../pipeline/support/made-collection.ts';
@@ -267,7 +267,7 @@ it('a refused client is tried again within seconds, since its secret may have be
 });
 
 it('requested syncs are taken in their order, and each request ends with the outcome of its sync', async () => {
-  const requests = new SyncRequests(sleep);
+  const requests = syncRequests(sleep);
   const first = requests.add('FULL', {});
   const second = requests.add('INCREMENTAL', {});
   await requests.rest(3_600_000, signal);
