@@ -4,7 +4,7 @@ import { checkText, enabledCollections, type WrittenConfig } from '../config.ts'
 import { ENCRYPT, secretsInClear, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
 import { countOf, printable } from '../core/words.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
-import { topicsOf } from '../session/started-tenant.ts';
+import { topicsOf } from '../session/used-in-kafka.ts';
 import { checkHub } from './check/check-hub.ts';
 import { checkNotify } from './check/check-notify.ts';
 import { checkKafka, checkRedis, checkRegistry } from './check/check-services.ts';

@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { asyncApiDocument } from '../core/contract/asyncapi.ts';
 import { topicSettings } from '../log/topic-settings.ts';
 import { readSchemaFiles } from '../log/registry/schema-files.ts';
-import { topicsOf } from '../session/started-tenant.ts';
+import { topicsOf } from '../session/used-in-kafka.ts';
 import { chooseTenants, type Scope } from './choose.ts';
 import { packageVersion } from './package-version.ts';
 import { verbAction, type Verb } from './verb-action.ts';

@@ -16,7 +16,7 @@ import { isCollectionName, sourceOf, topicsBegunWith } from '../model/collection
 import { partsOfTopic } from '../model/topic-names.ts';
 import { sleep } from '../runtime.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
-import { topicsOf } from '../session/started-tenant.ts';
+import { topicsOf } from '../session/used-in-kafka.ts';
 import { requireNoOwner } from './as-owner.ts';
 import { chooseFrom, chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';

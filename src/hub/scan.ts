@@ -217,10 +217,11 @@ class Scanner {
       return true;
     }
     if (!this.#auto || (mode === 'keyset' && pages === 0)) return false;
-    const isLast = this.#state.isDecided || mode === 'offset';
-    if (isLast) this.#findings.paging = null;
-    else this.#leaveMode(`the hub answered HTTP ${status}`);
-    return !isLast;
+    const mayTryOffset = mode === 'keyset' && !this.#state.isDecided;
+    if (mayTryOffset) this.#leaveMode(`the hub answered HTTP ${status}`);
+    // The next scan finds out anew how the hub pages.
+    else this.#findings.paging = null;
+    return mayTryOffset;
   }
 
   #begin(paging: FoundPaging): void {

@@ -1,20 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import {
-  enabledCollections,
-  syncedCollections,
-  partitionsOf,
-  type Config,
-  type TenantConfig,
-} from '../config.ts';
+import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
 import { DayReader } from '../core/lessons/read-days.ts';
 import { OWN_FIELDS } from '../core/rows/mapping-rules.ts';
 import { DAY_MS } from '../core/zone-clock.ts';
 import { UnmetSettings } from '../core/rows/unmet-settings.ts';
 import { type TenantHub, createHub } from '../hub/create-hub.ts';
 import type { ReadSchedule } from '../hub/hub.ts';
-import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
-import { topicName } from '../model/topic-names.ts';
+import type { CollectionName } from '../model/collections.ts';
 import type { KafkaConnections } from '../log/wire/kafka-connections.ts';
 import { KafkaLog } from '../log/kafka-log.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
@@ -31,6 +24,7 @@ import type { StateStore } from '../state/index-store.ts';
 import { ChangedScopes, type Tenant, type TenantAbsences, type TenantCollection } from '../table/tenant.ts';
 import type { CompiledSchemas, SchemaFiles } from './compiled-schemas.ts';
 import type { HubHosts } from './hub-hosts.ts';
+import { topicsOf, usedResources } from './used-in-kafka.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { Emit } from '../core/pipeline-events.ts';
 import { sleep, turn } from '../runtime.ts';
@@ -117,39 +111,6 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     emit,
     openReadOnlyLog: () => new ReadOnlyLog(place),
     [Symbol.asyncDispose]: () => hub[Symbol.asyncDispose](),
-  };
-}
-
-/** The topics that the configuration wants for a tenant. */
-export function topicsOf({ kafka }: Config, tenantConfig: TenantConfig): readonly WantedTopic[] {
-  const suffixes: TopicSuffix[] = [
-    ...enabledCollections(tenantConfig).map(({ name }) => name),
-    ...OWN_TOPICS,
-  ];
-  if (tenantConfig.collections['absence-changes'].enabled) suffixes.push(STATE_TOPIC);
-  const { topicPrefix, replicationFactor } = kafka;
-  const tenantId = tenantConfig.id;
-  return suffixes.map((suffix) => ({
-    name: topicName({ topicPrefix, tenantId }, suffix),
-    tenantId,
-    suffix,
-    partitions: partitionsOf(kafka, suffix),
-    replicationFactor,
-  }));
-}
-
-/** The name of the group in Kafka by which the workers share the tenants. */
-export function workersGroup(topicPrefix: string): string {
-  return `${topicPrefix}.workers`;
-}
-
-/** The topics, transactional ids and group in Kafka that the owner of these tenants uses. */
-export function usedResources(config: Config, tenants: readonly TenantConfig[]): UsedResources {
-  const { topicPrefix } = config.kafka;
-  return {
-    topic: tenants.flatMap((tenant) => topicsOf(config, tenant)).map(({ name }) => name),
-    'transactional-id': tenants.map(({ id }) => `${topicPrefix}.${id}`),
-    group: [workersGroup(topicPrefix)],
   };
 }
 

@@ -29,6 +29,7 @@ export function runSync(
   options: RunOptions,
 ): Promise<SyncResult | ReplacedSync> {
   const { source } = own;
+  // After an approval, and when missing rows are looked for again, only the scopes of these rows are read.
   const keys = options.approved?.keys ?? (options.confirming === true ? missingKeys(own) : null);
   if (keys !== null) return runOn(own, mode, options, new Set([...keys].map((key) => source.scopeOf(key))));
   if (source.changedScopes === undefined) return runOn(own, mode, options);

@@ -5,7 +5,7 @@ import { WorkerGroup, type WorkerGroupOptions } from '../log/worker-group.ts';
 import { sleep } from '../runtime.ts';
 import { Semaphore, Turns } from '../semaphore.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { workersGroup } from '../session/started-tenant.ts';
+import { workersGroup } from '../session/used-in-kafka.ts';
 import type { Coordination } from '../state/coordination.ts';
 import {
   announceOwner,

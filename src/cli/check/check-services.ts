@@ -13,7 +13,7 @@ import {
 import { readSchemaFiles } from '../../log/registry/schema-files.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import { registryConnection, type Assembly } from '../../session/assemble.ts';
-import { topicsOf, usedResources } from '../../session/started-tenant.ts';
+import { topicsOf, usedResources } from '../../session/used-in-kafka.ts';
 import { requireKafka } from '../verb-parts.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 

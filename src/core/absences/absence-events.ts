@@ -99,8 +99,10 @@ export class AbsenceEvents {
     const { list, tail, last } = plan;
     const { published } = list;
     if (published === null) return;
+    // The version published last has left the hub, and nothing has been published since.
     const isVanished = last !== null && !isEnd(last) && published.versionId === last.id;
     if (!plan.isOver && tail !== null) {
+      // A version is current: an event says so, unless the last event does.
       if (published.isDeleted) this.#emit(list, tail.id, 'HUB');
       else if (published.versionId !== tail.id) this.#emit(list, tail.id, 'VANISHED');
       return;

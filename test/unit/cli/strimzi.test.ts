@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { strimziResources } from '../../../src/cli/strimzi.ts';
-import { topicsOf } from '../../../src/session/started-tenant.ts';
+import { topicsOf } from '../../../src/session/used-in-kafka.ts';
 import { load, yamlWith } from '../config/config-text.ts';
 
 const PEM = '"-----BEGIN CERTIFICATE-----"';
