@@ -4,7 +4,7 @@ import { isOversized, lateRows, syncClock, type SyncClock } from '../core/waterm
 import { isFromHub } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
-import { BecomesFull, IdentityGate } from './tenant-identity.ts';
+import { BecomesFull, identityGate } from './tenant-identity.ts';
 import type { Reading } from '../source/source-scan.ts';
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import { commitsOf } from './commits.ts';
@@ -135,7 +135,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
   let clock: SyncClock | null = null;
   let hubTimeMs: number | null = null;
   let pageCount = 0;
-  const gate = new IdentityGate(run);
+  const gate = identityGate(run);
   const commits = commitsOf(run, isSingle ? 0 : COMMIT_EVERY_MS);
   try {
     for (;;) {

@@ -8,7 +8,7 @@ import type { MirroredCollection, RunningSync } from './sync.ts';
 /**
  * Ends an incremental sync if a full sync is better: because it would bring most of the collection (`isOversized` in
  * core/watermark.ts decides this), or because its rows may be another tenant's, which only a full sync can tell
- * ({@link IdentityGate} decides this). Only {@link runSync} catches it, and turns it into a result.
+ * ({@link identityGate} decides this). Only {@link runSync} catches it, and turns it into a result.
  */
 export class BecomesFull extends Error {}
 
@@ -133,40 +133,33 @@ async function beginsWithKnown(
  * published rows. If it has not, a full sync throws `HUB_FOREIGN_DATA`, and an incremental sync throws {@link
  * BecomesFull}.
  */
-export class IdentityGate {
-  readonly #run: RunningSync;
+export function identityGate({ own, sync, options, knownRowsBefore }: RunningSync) {
   /** True if the rows cannot be another tenant's, or a person has accepted them. */
-  #isOpen: boolean;
-  readonly #proofKeys: ProofKeys = new Map();
+  let isOpen = !mayBeForeign(own);
+  const proofKeys: ProofKeys = new Map();
   /** How many more pages the last answer of the hub accepts. */
-  #pagesLeft = 0;
-
-  constructor(run: RunningSync) {
-    this.#run = run;
-    this.#isOpen = !mayBeForeign(run.own);
-  }
+  let pagesLeft = 0;
 
   /** Whether a page may be published without {@link prove}. `knownAmongThem`: how many of its rows are published already. */
-  readonly passes = (rows: number, knownAmongThem: number): boolean => {
-    if (this.#isOpen) return true;
-    if (overlapsEnough({ rows, knownAmongThem, knownRows: this.#run.knownRowsBefore })) return true;
-    this.#pagesLeft -= 1;
-    return this.#pagesLeft >= 0;
+  const passes = (rows: number, knownAmongThem: number): boolean => {
+    if (isOpen) return true;
+    if (overlapsEnough({ rows, knownAmongThem, knownRows: knownRowsBefore })) return true;
+    pagesLeft -= 1;
+    return pagesLeft >= 0;
   };
 
   /** Called before a page of new rows, which may be another tenant's. An incremental sync would take these rows for changes. */
-  async prove(): Promise<void> {
-    const { own, sync, options, knownRowsBefore } = this.#run;
+  const prove = async (): Promise<void> => {
     if (options.acceptNew === true) {
-      this.#isOpen = true;
+      isOpen = true;
       const at = { collection: own.settings.name, atMs: own.tenant.runtime.now() };
       if (knownRowsBefore > 0) own.deletions.decide({ ...at, ...options.person, kind: 'accepted' });
       return;
     }
-    if (await showsOwnRows(own, options.signal, this.#proofKeys)) {
+    if (await showsOwnRows(own, options.signal, proofKeys)) {
       // Hardly any page of a first load has a published row, so the proof for the first page counts for all pages.
-      this.#isOpen = knownRowsBefore === 0;
-      this.#pagesLeft = PAGES_PER_ANSWER - 1;
+      isOpen = knownRowsBefore === 0;
+      pagesLeft = PAGES_PER_ANSWER - 1;
       return;
     }
     if (!sync.isFull) throw new BecomesFull();
@@ -176,5 +169,9 @@ export class IdentityGate {
       `already published, and the hub shows none of the published rows that Rollcall asked for`;
     const remedy = `None of these rows was published. ${WRONG_TENANT_REMEDY}: ${acceptCommand(own.tenant.tenantId)}`;
     throw new RollcallError('HUB_FOREIGN_DATA', what, { remedy });
-  }
+  };
+
+  return { passes, prove };
 }
+
+export type IdentityGate = ReturnType<typeof identityGate>;

@@ -89,10 +89,8 @@ export class DayReader {
     const days = this.#byDay(answer);
     const isUnread = days.has(ALL);
     const dates = isUnread ? [ALL] : daysOf(window);
-    return {
-      rows: dates.map((date) => this.#rowOf(student, date, days.get(date) ?? emptyDay())),
-      isUnread,
-    };
+    const rows = dates.map((date) => this.#rowOf(student, date, days.get(date) ?? emptyDay()));
+    return { rows, isUnread };
   }
 
   /** The hash that a day read back from a record must have. */
@@ -145,17 +143,11 @@ export class DayReader {
       const text = all === null || Buffer.byteLength(all) > MAX_RECORD_BYTES ? null : all;
       // The order of lessons does not matter.
       const hash = this.#hash([reason, ...shown.map((lesson) => this.#contentOf(lesson)).toSorted()]);
-      return {
-        key,
-        rejectKey: key,
-        decoded: { kind: 'reject', ...common, rejectId: key, reason, text, hash },
-      };
+      const reject = { kind: 'reject', ...common, rejectId: key, reason, text, hash } as const;
+      return { key, rejectKey: key, decoded: reject };
     }
-    const value: DaySchedule = {
-      student,
-      date: parseDate(date),
-      lessons: distinct.map(({ lesson }) => lesson),
-    };
+    const published = distinct.map(({ lesson }) => lesson);
+    const value: DaySchedule = { student, date: parseDate(date), lessons: published };
     const hash = this.#hash([student, date, ...distinct.map(({ content }) => content)]);
     const decoded = { kind: 'row', ...common, value, hash } as const;
     const isEmpty = distinct.length === 0;
