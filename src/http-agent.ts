@@ -78,12 +78,13 @@ function agentWith(
     connect,
     requestTls: certificates,
     connectTimeout: connectTimeoutMs,
-    // Without it, requests of http:// to a proxy would have none of these options.
+    // Without this factory, requests to an http:// address through a proxy would have none of these options.
     factory: (origin, given: Pool.Options) => {
       if (typeof given.connect !== 'function') direct.add(new URL(origin).origin);
       return new UndiciPool(origin, { ...options, ...given });
     },
-    // A proxy that does not answer must not hold a request up. undici's index gives a pool its method.
+    // A proxy that does not answer must not hold a request up. `connect` asks a proxy for a tunnel. A pool gets this
+    // method from undici's index, which is not loaded here, so it is added.
     clientFactory: (origin, given) =>
       Object.assign(new UndiciPool(origin, { ...given, headersTimeout: connectTimeoutMs }), {
         connect: tunnel,

@@ -266,7 +266,7 @@ async function contentsIn(
     else if (collection === 'absences' && isShown(entry)) shown.set(key, versionId);
     else contents.set(key, collection === 'absences' || step === 0 ? null : eventText(step, versionId));
   }
-  // An absence shows the row of its version.
+  // The value of an absence is the row of the version that was published last.
   const rows = await lookUpAll(atPosition, 'rows', [...shown.values()]);
   for (const [key, id] of shown) contents.set(key, rows.get(id)?.toString('latin1') ?? NO_HASH);
   return contents;

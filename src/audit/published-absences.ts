@@ -47,9 +47,9 @@ export class PublishedAbsences {
   }
 
   /**
-   * Compaction keeps the last record of the compacted part of a partition, and all later records. So between two
-   * events in the topic no event may be missing. Only `republish` publishes a step again, as a snapshot. `event`: null if
-   * the record cannot be decoded.
+   * Of each key, compaction keeps the last record of the compacted part of a partition, and all records of the part
+   * that is not compacted yet. So between two events that are in the topic, no event of the key may be missing. Only
+   * `republish` publishes a step again, as a snapshot. `event`: null if the record cannot be decoded.
    */
   takeEvent(key: string, event: AbsenceChangeValue | null, mapping: string | null): void {
     const before = this.#events.get(key) ?? NOTHING;

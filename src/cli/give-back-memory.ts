@@ -6,8 +6,8 @@ const GROWN = 1.1;
 const LARGEST_HEAP_BYTES = 134_217_728;
 
 /**
- * Returns memory to the system that a load needed and that the process would keep. V8 collects its whole heap only when
- * the heap has grown again, which may be the next night. So this asks V8 to collect it earlier.
+ * Returns to the system the memory that a load needed and that the process would otherwise keep. V8 collects its whole
+ * heap only when the heap has grown again, which may be the next night. So this asks V8 to collect it earlier.
  *
  * Without Node's flag `--expose-gc` (bin/bounded-memory.mjs) nothing happens.
  */

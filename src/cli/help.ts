@@ -87,9 +87,10 @@ function pages(): string[] {
 }
 
 /**
- * What the documentation says of a topic, with commands in place of links to documents: the word in the glossary and why the
- * part is not ready, or else the section of the runbooks, the page, or the first section with this heading. `verbs`: what else
- * could be meant. Throws `USAGE_INVALID`.
+ * What the documentation says about a topic, with commands in place of links to documents. If the topic is a word of
+ * the glossary, or the name of a part of a tenant, this is what the glossary says, and why the part is not ready.
+ * Otherwise it is the first of these that exists: the section of the runbooks, the page, any section with this heading.
+ * `verbs`: what else could be meant. Throws `USAGE_INVALID`.
  */
 export function pageOn(topic: string, verbs: readonly string[] = []): string {
   const wanted = topic.toLowerCase();
@@ -122,7 +123,10 @@ function read(page: string): string | undefined {
   return pages().includes(page) ? readFileSync(new URL(`${page}.md`, DOCS), 'utf8') : undefined;
 }
 
-/** Returns the section of a page whose heading has this anchor in links. `before`: a pattern of what else it may begin with. */
+/**
+ * Returns the section of a page whose heading has this anchor in links. `before`: a pattern of what may come before
+ * this text in the heading.
+ */
 function sectionOf(page: string, anchor: string, before = ''): string | undefined {
   const sections = read(page)?.split(/^(?=##+ )/m);
   // An anchor leaves out the apostrophes of its heading.

@@ -28,7 +28,7 @@ const STOP_WITHIN_MS = 28_000;
 /** The width of help that the status page links to. */
 const HELP_COLUMNS = 100;
 
-/** `rollcall run`: mirrors the tenants that this process gets until SIGTERM. */
+/** `rollcall run`: mirrors the tenants that are assigned to this process. It runs until SIGTERM. */
 export function command(): Command {
   return new Command('run')
     .description(

@@ -18,7 +18,7 @@ import type { Output } from './output.ts';
 import { packageVersion } from './package-version.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 
-/** `rollcall status`: the health of every tenant, by its owner's heartbeat, or else by the log. */
+/** `rollcall status`: the health of every tenant, according to its owner's heartbeat, or else to the log. */
 export function command(): Command {
   return new Command('status')
     .description(

@@ -55,7 +55,10 @@ function userResource({ topicPrefix, ssl, sasl }: KafkaConfig, labels: Labels): 
   };
 }
 
-/** The name itself, or a similar one that Kubernetes accepts (RFC 1123). All topics have the same prefix, so no two get one name. */
+/**
+ * The name itself, or a similar one that Kubernetes accepts (RFC 1123). All topics have the same prefix, so no two of
+ * them get the same name.
+ */
 function resourceName(name: string): string {
   return name
     .toLowerCase()

@@ -218,7 +218,7 @@ function headersOf({ headers }: FetchedRecord): Record<string, string> {
   return Object.fromEntries(texts);
 }
 
-/** JSON without characters that steer a terminal: JSON itself escapes only some of them. */
+/** JSON without characters that control a terminal. JSON itself escapes only some of them. */
 export function jsonLine(record: unknown): string {
   return JSON.stringify(record).replaceAll(
     /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
@@ -233,13 +233,13 @@ function oneId(text: string, before: string | undefined): string {
   return text;
 }
 
-/** Finds an id as a word of its own, since `7` is not about `17`. */
+/** Finds an id only as a whole word: a search for `7` must not find `17`. */
 export function searchFor(id: string) {
   // In a composite key the id is percent-encoded.
   const spellings = [id, compositeKey(id, '').slice(0, -1), encodeURIComponent(id)];
   const escaped = spellings.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
   const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${escaped.join('|')})(?![\p{L}\p{N}])`, 'u');
-  /** Looks into texts, names of fields and numbers, also of JSON in a text, as `rejects` have. */
+  /** Looks into texts, names of fields and numbers. If a text is JSON, as in `rejects`, it looks into this JSON, too. */
   const isIn = (value: unknown): boolean => {
     if (typeof value === 'string') return pattern.test(value) || isIn(jsonIn(value));
     if (Array.isArray(value)) return value.some(isIn);

@@ -78,7 +78,7 @@ interface CollectionReport {
   readonly remedy: string | null;
   /** Why the next full sync would put rows on hold; null when it would not. */
   readonly whyOnHold: string | null;
-  /** Null for a collection that is not planned for itself. */
+  /** Null for a derived collection, and for one that could not be planned. */
   readonly hubRows: number | null;
   readonly topicKeys: number;
   /** Keys that changed too often to be compared with the index. */

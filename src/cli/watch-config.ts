@@ -6,8 +6,9 @@ import type { Board } from '../telemetry/board.ts';
 export const RECHECK_AFTER_MS = 5_000;
 
 /**
- * Looks every few seconds, and at once at SIGHUP, whether the configuration has changed, until it is disposed of. It compares
- * the content, since no event tells of a file on a mounted volume, and waits until two looks in a row find the same. On a terminal SIGHUP ends the process, as usual.
+ * Looks every few seconds, and at once at SIGHUP, whether the configuration has changed, until it is disposed of. It
+ * compares the content, since a file on a mounted volume causes no event when it changes. It waits until the content is
+ * the same twice in a row. On a terminal SIGHUP ends the process, as usual.
  */
 export function watchConfig(
   file: RunningConfig,

@@ -20,8 +20,8 @@ export function parseDurationMs(text: string): number | null {
 }
 
 /**
- * A duration as text, parsed to milliseconds; the bounds are inclusive. A pattern cannot say them, so a comment of the JSON Schema does,
- * for docs/configuration.md.
+ * A duration as text, parsed to milliseconds. The bounds are inclusive. A pattern cannot express them, so the JSON
+ * Schema has them in a comment, from which docs/configuration.md takes them.
  */
 export function duration(bounds: { min: string; max: string }) {
   const minMs = parseDurationMs(bounds.min) ?? 0;

@@ -21,7 +21,10 @@ export function keysAt(schema: JsonSchema, path: KeyPath): readonly string[] {
   );
 }
 
-/** The mechanisms of `kafka.sasl`, in lower case, whose alternative has the key at a path; none for any other path. */
+/**
+ * The mechanisms of `kafka.sasl` for which the key at this path is defined, in lower case; none if the path is not
+ * within `kafka.sasl`.
+ */
 export function mechanismsWith(schema: JsonSchema, path: KeyPath): readonly string[] {
   return schemasAt(schema, path.slice(0, -1)).flatMap(({ properties = {} }) => {
     const names = (properties['mechanism']?.['enum'] ?? []) as readonly string[];

@@ -17,8 +17,9 @@ const PLACEHOLDER = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Fills `${NAME}` from the environment and `${file:/path}` from a file, without one line break at its end, which editors
- * and Secrets add. `$${` stands for `${`. It does not fill placeholders within filled-in values.
+ * Fills `${NAME}` from the environment and `${file:/path}` from a file. If a file ends with a line break, as editors
+ * and Secrets add it, this line break is left out. `$${` stands for `${`. It does not fill placeholders within
+ * filled-in values.
  */
 export function fillText(text: string, sources: FillSources): { text: string; problems: FillProblem[] } {
   const problems: FillProblem[] = [];

@@ -60,7 +60,8 @@ function fillDocument(
   const problems: Problem[] = [];
   visit(document, {
     Scalar: (key, node, ancestors) => {
-      // Avoids the path of every value, which would take quadratic time for a long list.
+      // Works out the path only for values with a placeholder: to do so for every value would take quadratic time for a
+      // long list.
       if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
       const filled = fillText(node.value, sources);
       const path = pathOf(ancestors, node);

@@ -20,8 +20,8 @@ import { createTokenSource } from './token.ts';
 const SINGLE_ATTEMPTS = 2;
 
 /**
- * After this many scopes in a row without an answer, their sync fails (sync/scope-answers.ts). Fewer do not open the
- * circuit for the other scopes.
+ * After this many scopes in a row without an answer, their sync fails (sync/scope-answers.ts). The circuit for scopes
+ * opens only then, too: a few failures must not stop the requests for the other scopes.
  */
 const SCOPES_IN_A_ROW = 10;
 

@@ -59,7 +59,7 @@ export function noSmallerPage({ code, message }: HubError): HubError {
 export function isHubTrouble(error: unknown): boolean {
   if (!(error instanceof HubError)) return false;
   if (error.code === 'HUB_UNREACHABLE' || error.code === 'HUB_TIMEOUT') return true;
-  // A hub that limits the rate works: 429, and 401 or 403 with Retry-After.
+  // A hub is not failing if it only asks Rollcall to slow down, by 429, or by 401 or 403 with Retry-After.
   return error.code === 'HUB_UNAVAILABLE' && ![401, 403, 429].includes(error.status ?? 0);
 }
 
@@ -87,7 +87,8 @@ export function concernsOneRequest(error: unknown): error is HubError {
 export function asksForSmallerPages(error: HubError): 'timeout' | 'too-large' | null {
   if (error.code === 'HUB_RESPONSE_TOO_LARGE' || error.code === 'HUB_PAGE_TOO_LONG') return 'too-large';
   if (error.code === 'HUB_TIMEOUT') return 'timeout';
-  // 408 and 504 are time-outs of the hub or a proxy. The token endpoint's have another code: they concern no page.
+  // 408 and 504 are time-outs of the hub or a proxy. Time-outs of the token endpoint have another code, because they
+  // concern no page.
   const isTimeoutStatus = error.code === 'HUB_UNAVAILABLE' && (error.status === 408 || error.status === 504);
   return isTimeoutStatus ? 'timeout' : null;
 }

@@ -42,7 +42,10 @@ export interface HubPage {
   readonly bytes: number;
   /** Set when {@link ReadOptions.pages} recognised the page: its rows differ in their times of modification at most. */
   readonly known?: RememberedPage | undefined;
-  /** What the page can be recognised by; null if that is not certain. Left out if the page is not to be remembered. */
+  /**
+   * Returns what the page can be recognised by; null if a page with other rows could have the same fingerprint. Left
+   * out if the page is not to be remembered.
+   */
   readonly fingerprint?: (() => PageFingerprint | null) | undefined;
 }
 

@@ -2,9 +2,9 @@ import { HubError } from './hub-error.ts';
 
 /** Rollcall reads hubs that ignore `limit`; above this number of rows it asks for smaller pages. */
 export const MAX_ROWS_PER_PAGE = 100_000;
-/** Bounds objects and lists in a body, at any depth. An empty one takes 2 bytes of text and about 60 of memory. */
+/** How many objects and lists a body may have, at any depth. An empty one takes 2 bytes of text and about 60 of memory. */
 const MAX_CONTAINERS = 500_000;
-/** Bounds values in a body, at any depth. A property name that occurs once takes about 100 bytes of memory. */
+/** How many values a body may have, at any depth. A property name that occurs once takes about 100 bytes of memory. */
 const MAX_VALUES = 2_000_000;
 
 function tooLong(where: string, what: string): HubError {
@@ -14,7 +14,7 @@ function tooLong(where: string, what: string): HubError {
   });
 }
 
-/** Counts a character, up to `most` + 1. This was the fastest of the ways that we measured. */
+/** Counts how often a character occurs, up to `most` + 1. This was the fastest of the ways that we measured. */
 function countUpTo(most: number, text: string, character: string): number {
   let count = 0;
   for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) {
@@ -25,8 +25,8 @@ function countUpTo(most: number, text: string, character: string): number {
 }
 
 /**
- * Throws HUB_PAGE_TOO_LONG for JSON text that would take far more memory than its length suggests. It counts
- * characters without parsing, also those inside strings. A page with too many of them is then read in smaller pages.
+ * Throws HUB_PAGE_TOO_LONG for JSON text that would take far more memory than its length suggests. It counts characters
+ * without parsing, including those inside strings. A page with too many of them is then read in smaller pages.
  */
 export function requireBoundedText(text: string, where: string): void {
   // A container or a value takes 2 characters at least.

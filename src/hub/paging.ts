@@ -184,7 +184,10 @@ function endReasonOf(state: ScanState, page: PageFacts): ScanEnd['reason'] | nul
 /** At most this many pages without rows may follow each other, even if each has a link to the next one. */
 const MOST_EMPTY_PAGES = 100;
 
-/** A hub that hides rows after paging has pages without rows, and a link to the next one. */
+/**
+ * If a hub first divides its rows into pages and then hides some of them, a page may have no rows, but a link to the
+ * next one.
+ */
 function afterEmptyPage(state: ScanState, page: PageFacts): NextStep {
   if (page.nextOffered && !isTotalReached(state, page) && !linksToItself(state, page)) {
     const { mode, cursor, offset, linkedCursors, emptyPages } = state;

@@ -7,7 +7,7 @@ import { readLinks } from './link.ts';
 import { collectionPlace, askableId, resourceUrl, withQuery } from './request-url.ts';
 import type { Requests } from './requests.ts';
 
-/** Bounds of a listing, so that it cannot be endless; above the lessons of any student in a year. */
+/** The limits of one student's listing, so that it cannot be endless. No student has so many lessons in a year. */
 const MAX_PAGES = 500;
 const MAX_LESSONS = 50_000;
 

@@ -47,7 +47,10 @@ export function fitsInAddress(id: string): boolean {
   return id !== '' && id.isWellFormed() && encodeURIComponent(id).length <= MAX_ENCODED_ID;
 }
 
-/** Returns an id that a request is to name. Throws an error without it, since it may be that of a person. */
+/**
+ * Returns an id that a request is to name. If no address can contain the id, throws an error that does not quote it,
+ * since it may be the id of a person.
+ */
 export function askableId(id: string, { name }: Collection): string {
   if (fitsInAddress(id)) return id;
   const what = `Rollcall cannot request ${name} by an id that no address can contain`;

@@ -38,7 +38,7 @@ const REMEDIES: ReadonlyMap<unknown, string> = new Map(
 );
 
 interface AnswerContext {
-  /** The settings that the client comes from. */
+  /** The name of the client's settings, for remedies. */
   readonly of: string;
   readonly where: string;
   readonly nowMs: number;

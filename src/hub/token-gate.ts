@@ -20,7 +20,7 @@ interface Failure {
   readonly error: HubError;
   /** The credentials that the endpoint refused, as a digest; null: the endpoint failed for another reason. */
   readonly refused: string | null;
-  /** The wait by the number of failures in a row. */
+  /** The wait that follows from the number of failures in a row. */
   readonly waitMs: number;
   /** `waitMs`, or the endpoint's `Retry-After` if that is longer. */
   readonly gateMs: number;

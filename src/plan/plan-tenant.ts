@@ -160,7 +160,7 @@ async function planSync(
     seen,
     unchanged: result?.stats.rowsUnchanged ?? 0,
     rowsOnHold,
-    // All missing rows of a collection on hold are rows on hold, also those that are missing for the first time.
+    // All missing rows of a collection on hold are rows on hold, including those that are missing for the first time.
     missing: whyOnHold === null ? missing : 0,
     nameless,
     whyOnHold,

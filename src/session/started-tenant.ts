@@ -147,7 +147,10 @@ function tenantAbsences(
   };
 }
 
-/** Returns what finds the settings of a collection that match nothing at the hub. It gets the rows one by one. */
+/**
+ * Returns an object that gets the rows of a collection one by one, and finds the settings of this collection to which
+ * nothing at the hub corresponds.
+ */
 export function unmetSettingsOf(
   files: SchemaFiles,
   { collections, schedules }: TenantConfig,

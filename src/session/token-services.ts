@@ -9,7 +9,7 @@ const ANSWERED_WITHIN_MS = 8_000;
 const MAX_RESPONSE_BYTES = 1_048_576;
 
 /**
- * By the settings of the client: the code of a refusal by the token service, and the code if the service is not
+ * For each kind of client: the error code if the token service refuses the client, and the code if the service is not
  * available.
  */
 const CODES = {

@@ -19,7 +19,7 @@ export const OWNER_REQUEST = z.object({
 
 export type OwnerRequest = z.infer<typeof OWNER_REQUEST>;
 
-/** How a request ended. Failures are data: the asker may run another version than the owner. */
+/** How a request ended. Failures are data, because the asker may run a different version from that of the owner. */
 const OUTCOMES = [
   z.object({ state: z.literal('done'), result: z.unknown() }),
   z.object({ state: z.literal('failed'), code: z.string(), message: z.string(), remedy: z.string() }),
@@ -44,8 +44,8 @@ export type RequestAnswer = z.infer<typeof REQUEST_ANSWER>;
  */
 export interface Coordination {
   /**
-   * Writes or renews the owner's heartbeat for `ttlMs`. Returns false and changes nothing if the heartbeat there is of
-   * another owner that took over later, by the owners' wall clocks.
+   * Writes or renews the owner's heartbeat for `ttlMs`. Returns false and changes nothing if there is the heartbeat of
+   * another owner that, by the owners' wall clocks, took over later.
    */
   announce(tenantId: string, heartbeat: OwnerHeartbeat, ttlMs: number): Promise<boolean>;
   readonly livingOwners: ReadHeartbeats;

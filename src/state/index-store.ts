@@ -23,7 +23,7 @@ const ROW_AREAS = ['rows', 'rejects'] as const;
  * - `ended`: absence id → day on which it was published as deleted
  * - `forgotten`: absences for whose key a null was published to `absence-changes`
  * - `absent`: absence id → student and days of a current absence; empty if the mapping takes the student out
- * - `contradictions`: absences of which something that the hub says does not fit
+ * - `contradictions`: absences about which the hub says something that cannot be true
  */
 export const ABSENCE_AREAS = [
   'absences',
@@ -48,7 +48,7 @@ export function areasOf(collection: CollectionName): readonly IndexArea[] {
 export interface IndexChange {
   readonly area: IndexArea;
   readonly key: string;
-  /** Any bytes, up to some KB, also none. Null removes the key. */
+  /** Any bytes, from none to some KB. Null removes the key. */
   readonly value: Buffer | null;
 }
 

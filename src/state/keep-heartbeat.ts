@@ -10,13 +10,13 @@ export interface HeartbeatOptions {
   /** Null while the process is only about to take over: any other owner's heartbeat then takes precedence. */
   readonly ownedSinceMs: () => number | null;
   readonly factsOf?: FactsOf | undefined;
-  /** How long the heartbeat stays after the process has died: until another worker follows. */
+  /** How long the heartbeat stays after the process has died. It should be long enough for another worker to take over. */
   readonly lastsMs?: number | undefined;
 }
 
 /**
- * Announces to commands that the tenant's owner lives, and how the tenant is. Fencing does not depend on it (invariant 7).
- * Never rejects.
+ * Announces to commands that the tenant's owner is alive, and how healthy the tenant is. Fencing does not depend on it
+ * (invariant 7). Never rejects.
  */
 export async function announceOwner(
   coordination: Coordination,

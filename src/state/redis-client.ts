@@ -37,8 +37,8 @@ export function addressOf(servers: RedisServers): string {
 }
 
 /**
- * Creates the client of these servers, without a connection. `ofServer`: for the connection to each server of Redis.
- * `pauseMs`: before an attempt to connect, which counts from 1.
+ * Creates the client of these servers, without a connection. `ofServer`: the options of the connection to each server
+ * of Redis. `pauseMs`: returns the pause before an attempt to connect; `attempt` is 1 for the first one.
  */
 export function createRedisClient(
   servers: RedisServers,

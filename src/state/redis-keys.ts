@@ -12,7 +12,7 @@ import { areasOf, type IndexArea } from './index-store.ts';
  *                                                    that was evicted or deleted without its position
  *                                    replay          token of a replay that has not finished
  *   {<p>:<t>}:<c>:missing    hash    `=<key>` → since when, ms since the epoch, and how often full syncs have
- *                                    missed it; `sync` → the one that settled it, and the confirming sync needed (JSON)
+ *                                    missed it; `sync` → the id of the list, and when the confirming sync is due (JSON)
  *   {<p>:<t>}:owner          hash    the heartbeat: owner, ownedSinceMs, and its facts by name; expires
  *   {<p>:<t>}:requests       list    requests to the owner, JSON, oldest first; expires
  *   {<p>:<t>}:answer:<id>    string  progress or outcome of a request, JSON; expires

@@ -43,7 +43,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   };
 }
 
-/** What a server really is that the configuration takes for a single Redis, by the mode that the server reports. */
+/** By the mode that a server reports: what the server really is, although the configuration takes it for a single Redis. */
 const OTHER_KINDS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   cluster: ['is a node of a Redis Cluster', 'Set redis.cluster to true.'],
   sentinel: ['is a Sentinel', 'Set redis.sentinel.master to the name by which it knows the primary.'],

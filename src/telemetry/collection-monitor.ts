@@ -104,7 +104,7 @@ export class CollectionMonitor {
         return;
       case 'sync-failed':
         this.progress = event.progress ?? this.progress;
-        // While the circuit is open, the hub is not asked: that says nothing of the collection.
+        // While the circuit is open, the hub is not asked. This says nothing about the collection.
         this.isFailureNew = !hasCode(event.error, 'HUB_CIRCUIT_OPEN');
         if (isFromHub(event.error) && this.isFailureNew)
           this.#noteFailure(event, reasonOf(event.error), nowMs);
@@ -133,7 +133,7 @@ export class CollectionMonitor {
     };
   }
 
-  /** The session has ended, and with it what ran. */
+  /** The session has ended, and so have its syncs. */
   endSyncs(): void {
     this.running.clear();
     this.isWaiting = false;

@@ -79,7 +79,7 @@ export async function startStatusServer(options: Shown & { host: string; port: n
   await listen(server, options);
   // A broken connection of a probe needs no action.
   server.on('error', () => {});
-  // If the requested port was 0, it is another one.
+  // If the configured port is 0, the system has chosen the port.
   const { port } = server.address() as AddressInfo;
   return { port, close: () => close(server) };
 }

@@ -29,7 +29,7 @@ function nonZero(tally: Readonly<DerivedTally>): Partial<DerivedTally> | null {
   return counted.length === 0 ? null : Object.fromEntries(counted);
 }
 
-/** The effects of a hub that does not keep its specification, by the names of their counts. */
+/** The effects of a hub that does not keep to its specification, by the names of their counts. */
 const DEVIATIONS = [
   [
     'rowsRepeated',
@@ -52,7 +52,7 @@ export function createEventLog(
 ): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
   const said = new Set<string>();
   const recovered = new Map<string, CaughtUp[]>();
-  /** `<tenant>/<collection>` of which a failure was logged, and no later success yet. */
+  /** The collections with a logged failure and no success since then, each as `<tenant>/<collection>`. */
   const failing = new Set<string>();
   return (tenant, event, isNews) => {
     const own = logger.child({ tenant });

@@ -3,7 +3,10 @@ import type { Board } from './board.ts';
 
 const SAY_EVERY_MS = 30_000;
 
-/** Logs how far the first load of each tenant of this process is, whenever it has gone on, until it is disposed of. */
+/**
+ * Logs how far the first load of each tenant of this process has got, whenever it has made progress. Disposing of the
+ * result stops this.
+ */
 export function logFirstLoads(board: Pick<Board, 'tenants'>, logger: Logger): Disposable {
   let said: ReadonlyMap<string, string | null> = new Map();
   const timer = setInterval(() => {

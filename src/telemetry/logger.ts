@@ -22,8 +22,8 @@ export function logLevelFrom(env: Readonly<Record<string, string | undefined>>):
 }
 
 /**
- * Creates a logger of JSON lines. Redaction is the second safety net: no secret or row content should get here. What
- * does by mistake is removed by the name of its key, or as a credential in text.
+ * Creates a logger of JSON lines. Redaction is the second safety net, because no secret or row content should get here.
+ * If one does by mistake, it is recognised by the name of its key, or as a credential in a text, and removed.
  */
 export function createLogger(options: { level: LogLevel; destination: DestinationStream }): Logger {
   return pino(

@@ -48,8 +48,8 @@ interface NotifyOptions {
 }
 
 /**
- * Posts what needs a person to `notify.url`, and its end, until the signal aborts. One message is under way at a time. It says
- * what the board shows then, so nothing queues up while the receiver does not answer.
+ * Posts to `notify.url` each state that needs a person, and its end, until the signal aborts. One message is under way
+ * at a time. It says what the board shows then, so nothing queues up while the receiver does not answer.
  */
 export async function notify({ notify: settings, kafka }: Config, options: NotifyOptions): Promise<void> {
   if (settings === undefined) return;

@@ -154,13 +154,14 @@ export class TenantMonitor {
     return this.#collections.get(collection)?.isFailureNew ?? false;
   }
 
-  /** A collection that fails again and again says nothing new of the hub, which may have answered others meanwhile. */
+  /** A collection that fails again and again says nothing new about the hub, which may have answered others meanwhile. */
   #isFailing(target: RequestTarget): boolean {
     return target !== 'token' && this.#collections.get(target)?.failing != null;
   }
 
   /**
-   * Returns whether the failure is news. The message of each collection about a failure of the whole hub is different.
+   * Returns whether the failure is news. If the whole hub fails, each collection reports this with a different message,
+   * and only the first one is news.
    */
   #noteHubFailure(error: RollcallError, collection: CollectionName): boolean {
     const isOfHub = OF_WHOLE_HUB.test(error.code);
@@ -203,7 +204,10 @@ export class TenantMonitor {
     for (const each of this.#collections.values()) each.endSyncs();
   }
 
-  /** A tenant that needs a person has no other reason: nothing else of it is tried. */
+  /**
+   * Notes that the tenant needs a person. Every other reason is dropped, because Rollcall tries nothing else for this
+   * tenant.
+   */
   #noteFailure(error: RollcallError): boolean {
     this.#sessionEnded();
     for (const part of this.#reported.keys()) if (part !== 'failed') this.report(part, null);

@@ -4,8 +4,8 @@ import { describeError, hasCode, RollcallError, type ErrorCode } from '../errors
 import type { Board } from './board.ts';
 
 /**
- * Together with the time-out of a request, an outage shows within a minute. An outage of Redis shows within 15 s,
- * because asking Redis costs little.
+ * With these intervals and the time-out of a request, an outage shows within a minute. An outage of Redis shows within
+ * 15 s, because asking Redis costs little.
  */
 const ASK_EVERY_MS = { kafka: 20_000, registry: 20_000, redis: 4_000 } as const;
 

@@ -28,7 +28,10 @@ export function syncRequests(sleep: (ms: number, signal: AbortSignal) => Promise
   let wakeUp: () => void = () => undefined;
   let ended: { readonly error: Error } | null = null;
 
-  /** A signal that aborts as soon as a request waits. It counts until the next signal is asked for. */
+  /**
+   * A signal that aborts as soon as a request waits. The next call of this function replaces the signal: the earlier one
+   * never aborts then.
+   */
   function arrival(): AbortSignal {
     const arrived = new AbortController();
     wakeUp = () => arrived.abort(new Error('a request comes first'));

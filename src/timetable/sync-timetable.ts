@@ -30,10 +30,10 @@ export class SyncTimetable {
   constructor(own: MirroredCollection) {
     this.#own = own;
     const { isMappingNew, completeSinceMs } = own.writer.committed;
-    // An afterschool that the configuration has named only now has no rows yet.
+    // If an afterschool has just been added to the configuration, its rows have not been read yet.
     const hasConfiguredParents = own.settings.parentIds !== undefined;
-    // Fields that `drop` and `pseudonymise` name only now must leave the topics at once, not with the next daily full
-    // sync.
+    // Fields that have just been added to `drop` or `pseudonymise` must leave the topics at once, not with the next
+    // daily full sync.
     this.#lastFullAtMs = isMappingNew || hasConfiguredParents ? null : completeSinceMs;
   }
 

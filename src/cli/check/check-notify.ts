@@ -4,7 +4,7 @@ import { failure, ok, type Finding } from './finding.ts';
 
 const SUBJECT = 'notify.url';
 
-/** Sends a test message to `notify.url` if that is wanted: a message that nobody asked for would call people. */
+/** Sends a test message to `notify.url` if that is wanted: a message that nobody asked for would alarm people. */
 export async function* checkNotify({ notify, kafka }: Config, isWanted: boolean): AsyncGenerator<Finding> {
   if (!isWanted) {
     yield { level: 'unchecked', subject: SUBJECT, text: '"rollcall check --notify" sends a test message' };

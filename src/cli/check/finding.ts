@@ -11,7 +11,10 @@ export interface Finding {
   readonly remedy?: string | undefined;
 }
 
-/** One part that is checked: its findings, under a title. An error that it throws is the last one. */
+/**
+ * One part that is checked, with a title and its findings. If `findings` throws an error, this error becomes the last
+ * finding.
+ */
 export interface Probe {
   readonly title: string;
   readonly tenant?: string | undefined;
