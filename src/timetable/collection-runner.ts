@@ -9,59 +9,8 @@ import type { CollectionWriter } from '../table/collection-writer.ts';
 import { runSync } from '../sync/run-sync.ts';
 import type { MirroredCollection } from '../sync/sync.ts';
 import type { ReplacedSync, SyncResult, SyncOptions } from '../sync/sync-result.ts';
+import { syncRequests, type SyncRequest, type SyncRequests } from './sync-requests.ts';
 import { SyncTimetable } from './sync-timetable.ts';
-
-interface SyncRequest {
-  readonly mode: SyncMode;
-  readonly options: SyncOptions;
-  readonly done: PromiseWithResolvers<SyncResult>;
-}
-
-type SyncRequests = ReturnType<typeof syncRequests>;
-
-/**
- * The requested syncs of one collection that wait for their turn. A new request ends the pause of the loop. `sleep`
- * rejects when the signal aborts.
- */
-export function syncRequests(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
-  const waiting: SyncRequest[] = [];
-  let wakeUp: () => void = () => undefined;
-  let ended: { readonly error: Error } | null = null;
-
-  /**
-   * A signal that aborts as soon as a request waits. The next call of this function replaces the signal: the earlier one
-   * never aborts then.
-   */
-  function arrival(): AbortSignal {
-    const arrived = new AbortController();
-    wakeUp = () => arrived.abort(new Error('a request comes first'));
-    if (waiting.length > 0) wakeUp();
-    return arrived.signal;
-  }
-
-  return {
-    /** Resolves with the result of the sync. Rejects with the error of the sync, or of the session. */
-    async add(mode: SyncMode, options: SyncOptions): Promise<SyncResult> {
-      if (ended !== null) throw ended.error;
-      const done = Promise.withResolvers<SyncResult>();
-      waiting.push({ mode, options, done });
-      wakeUp();
-      return done.promise;
-    },
-    takeFirst: () => waiting.shift(),
-    /** Sleeps until the time has passed or a request waits, whichever is first. */
-    async rest(ms: number, signal: AbortSignal): Promise<void> {
-      if (waiting.length > 0 || ms <= 0) return;
-      await sleep(ms, AbortSignal.any([signal, arrival()])).catch(() => undefined);
-    },
-    arrival,
-    /** The runner has ended: rejects waiting and later requests. */
-    end(error: Error): void {
-      ended = { error };
-      for (const { done } of waiting.splice(0)) done.reject(error);
-    },
-  };
-}
 
 /** While the token endpoint refuses the client, a sync finds out at least this often whether its secret has been corrected. */
 const LONGEST_REFUSED_MS = 15_000;

@@ -9,9 +9,9 @@ export interface InTurn {
 
 /**
  * Runs a task for each collection, for `pull` and `plan` only: while a tenant is mirrored, each collection has its own
- * loop, and a nested collection waits there for its parents (collection-runner.ts). Collections on hold come first, because the removals of the others wait for the
- * end of the hold. Nested collections come after their parents. The results are in the order of the given
- * collections.
+ * loop, and a nested collection waits there for its parents (collection-runner.ts). Collections on hold come first,
+ * because the removals of the others wait for the end of the hold. Nested collections come after their parents. The
+ * results are in the order of the given collections.
  */
 export async function inOrder<T>(
   runners: ReadonlyMap<CollectionName, InTurn>,
