@@ -6,7 +6,10 @@ import { rolldown } from 'rolldown';
 import { checkout } from './setup.mjs';
 
 const [source = '', target = ''] = ['src', 'dist'].map((name) => join(checkout, name));
-/** src reaches into these by paths of their own, changes their modules, or exchanges avsc's types with the registry's client; or they are optional. */
+/**
+ * Packages that are not bundled: src imports single files of them, changes their modules, or exchanges avsc's types with the
+ * registry's client; or the package is optional.
+ */
 const LOADED_FROM_NODE_MODULES = [
   /^kafkajs\b/,
   /^undici\b/,
@@ -15,7 +18,10 @@ const LOADED_FROM_NODE_MODULES = [
   'aws-msk-iam-sasl-signer-js',
 ];
 
-/** The files that a module reads lie beside where it would be unbundled. */
+/**
+ * A module finds the files that it reads by its own address. A bundled module has another address, so this puts back the one
+ * that it would have unbundled.
+ */
 const keepsItsPlace = {
   name: 'keeps-its-place',
   /** @param {string} code @param {string} id */

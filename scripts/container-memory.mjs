@@ -1,9 +1,9 @@
 /**
  * Runs inside the image, as text: prints as JSON what the memory settings of its environment do, in MiB.
- *
  * - `young`: the most that the young generation took while much garbage was made; by Node's default, 32 and more.
- * - `kept`: how much glibc's heap grew by 60 buffers of 1 MiB, after such buffers were freed once. By default glibc then
- *   takes them from the heap, which it cannot return; with a fixed threshold each has pages of its own.
+ * - `kept`: how much glibc's heap grew when 60 buffers of 1 MiB were allocated, after as many had been freed. By
+ *   default, glibc then takes such buffers from the heap, which it cannot return. With a fixed threshold, each buffer
+ *   has pages of its own.
  */
 export function printMemory() {
   const { readFileSync } = process.getBuiltinModule('node:fs');

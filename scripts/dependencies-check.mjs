@@ -1,5 +1,5 @@
-// Checks the dependencies: licences that may be used, and no known vulnerability of high severity in the image. The licences
-// come from the lock file, so that needs no network; where the registry does not answer, it says that nothing was audited.
+// Checks the dependencies: licences that may be used, and no known vulnerability of high severity in the image. The check of
+// licences reads the lock file and needs no network. If the registry does not answer, it says that nothing was audited.
 //   node scripts/dependencies-check.mjs [--list]
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

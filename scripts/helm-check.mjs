@@ -135,7 +135,10 @@ async function ruleProblems(helm) {
   });
 }
 
-/** What an estate adds reaches what it is meant for, and nothing else. @param {string} helm */
+/**
+ * What the values add for an organisation's own rules (labels, containers, Secrets) reaches the objects that it is
+ * meant for, and no others. @param {string} helm
+ */
 async function estateProblems(helm) {
   const { parseAllDocuments } = await import('yaml');
   const args = ['template', 'rollcall', chart, '--values', join(chart, 'ci', 'estate-values.yaml')];

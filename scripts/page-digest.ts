@@ -1,4 +1,5 @@
-// The status page's files as one digest, which stands beside docs/status-page.png: of which page the picture is.
+// One digest of all files of the status page. It is stored beside docs/status-page.png, to show of which version of the page
+// the picture was made.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

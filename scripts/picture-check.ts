@@ -1,4 +1,4 @@
-// Says when the page has changed since its picture was made: docs/status-page.png, by "npm run picture".
+// Fails if the status page has changed since "npm run picture" made docs/status-page.png.
 import { existsSync, readFileSync } from 'node:fs';
 import { DIGEST_FILE, pageDigest } from './page-digest.ts';
 

@@ -53,7 +53,7 @@ export function datedChangelog(changelog: string, version: string, day: string):
   return changelog.replace(NEWEST, `## [${version}] - ${day}`);
 }
 
-/** One line for each place that names another version than `package.json`. */
+/** One line for each place that names a different version from the one in `package.json`. */
 export function disagreements(named: Readonly<Record<string, string | undefined>>): string[] {
   const version = named['package.json'];
   return Object.entries(named)

@@ -12,7 +12,7 @@ if (process.argv.includes('--fetch-only')) {
 } else if (actionlint === undefined) {
   print('NOT CHECKED: with Go installed, CI=1 npm run check:workflows builds actionlint once');
 } else {
-  // what else it would call differs between machines
+  // actionlint would call shellcheck and pyflakes, which only some machines have
   const args = ['-shellcheck=', '-pyflakes='];
   const { status } = spawnSync(actionlint, args, { cwd: checkout, stdio: 'inherit' });
   print(status === 0 ? 'actionlint found nothing' : `actionlint ended with ${status}`);

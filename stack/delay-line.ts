@@ -16,7 +16,10 @@ export interface DelayLineOptions {
   readonly port?: number | undefined;
 }
 
-/** Relays TCP connections. What arrives is passed on so much later, each way, at any rate. */
+/**
+ * Relays TCP connections. What arrives is passed on after the delay, in both directions, without a limit on the
+ * throughput.
+ */
 export async function startDelayLine({ target, delayMs, ...options }: DelayLineOptions): Promise<DelayLine> {
   const port = options.port ?? (await freePort());
   const sockets = new Set<Socket>();
@@ -42,7 +45,7 @@ export async function startDelayLine({ target, delayMs, ...options }: DelayLineO
   };
 }
 
-/** Timers of one duration end in the order of their start, so what is relayed keeps its order. */
+/** Timers of the same duration fire in the order in which they were started, so what is relayed keeps its order. */
 function relay(from: Socket, to: Socket, delayMs: number): void {
   from.on('data', (chunk) => {
     setTimeout(() => {

@@ -106,7 +106,10 @@ export async function startTestcontainers({
   return { addresses, processes: {}, stop };
 }
 
-/** Waits for the moment in which a healthy broker is not yet known to the others. */
+/**
+ * Waits until all brokers have registered with their cluster: a broker may be healthy a moment before the others know
+ * it.
+ */
 async function allRegistered({ kafka }: Addresses, signal: AbortSignal): Promise<void> {
   if (kafka === undefined) return;
   const brokers = brokerList(kafka);

@@ -23,9 +23,9 @@ export interface FormatKafkaOptions {
 }
 
 /**
- * Formats the log folders of brokers, as KRaft requires before the first start (KIP-785). Kafka's tool formats the first. The
- * others get copies of its files, which hold the same for each but for the ids, since each JVM would take half a second.
- *
+ * Formats the log folders of brokers, as KRaft requires before the first start (KIP-785). Kafka's tool formats the
+ * first. The others get copies of its files, which are the same for each broker except for the ids. To start the tool
+ * for each of them would take half a second every time.
  * @throws StackError with the output of the tool when it does not exit with 0
  */
 export async function formatKafka({

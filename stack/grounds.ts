@@ -21,8 +21,9 @@ export const groundVariable = 'ROLLCALL_GROUND';
 
 /**
  * A segment ends when its index is full, which here has room for one entry, made after 1 KiB. So even small topics have
- * segments that can be cleaned; those of a small size would refuse large batches, and topics set their own `segment.ms`.
- * Tests that look at what came before a record do so within some seconds.
+ * segments that can be cleaned. A small segment size would not do, because such segments refuse large batches; nor
+ * would `segment.ms`, which topics set themselves. The lag of 10 s is for tests that read records after later ones have
+ * replaced them.
  */
 const EAGER_CLEANER: KafkaSettings = {
   'log.cleaner.backoff.ms': 100,

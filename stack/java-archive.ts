@@ -21,7 +21,7 @@ interface StartArchiveOptions {
 }
 
 /**
- * Class data sharing (JEP 350): when the first run of a service stops in order, it stores an archive of its loaded
+ * Class data sharing (JEP 350): when the first run of a service ends properly, it stores an archive of its loaded
  * classes in the cache, and later runs start in about half the time. Another Java build ignores the archive.
  */
 export function startArchive(options: StartArchiveOptions): StartArchive {

@@ -29,7 +29,10 @@ export interface LocalKafkaOptions extends LocalJavaOptions {
   brokers: number;
   /** Listeners of a broker besides its first one, which is PLAINTEXT. */
   listenersOf?: ((id: number) => readonly Listener[]) | undefined;
-  /** Whether each broker compiles and collects as Kafka's own start script has it; its start takes longer. */
+  /**
+   * Whether each broker has the JIT compiler and the garbage collector that Kafka's own start script chooses. Then its
+   * start takes longer.
+   */
   isLongRun?: boolean | undefined;
   /** Of every broker, besides those of {@link brokerSettings}. */
   settings?: KafkaSettings | undefined;
@@ -57,11 +60,14 @@ export interface LocalKafka {
   readonly stop: () => Promise<void>;
 }
 
-/** The limit of Kafka's own start script. Few tests come near it; with 256 MB, brokers of 350 tenants only collect garbage. */
+/**
+ * The limit of Kafka's own start script. Few tests come near it. With 256 MB, brokers of 350 tenants do nothing but collect
+ * garbage.
+ */
 const HEAP = '-Xmx1g';
 /** As in Kafka's own start script. */
 const LONG_RUN = ['-XX:+UseG1GC', '-XX:MaxGCPauseMillis=20', '-XX:InitiatingHeapOccupancyPercent=35'];
-/** What a broker holds goes with it, so it is killed; an archive needs an orderly end. */
+/** A broker's data is deleted with it, so it is killed. Only one that records an archive must end properly. */
 const STOP_TIMEOUT_MS = 1;
 const RECORDING_STOP_TIMEOUT_MS = 30_000;
 
@@ -110,7 +116,7 @@ export async function startLocalKafka(options: LocalKafkaOptions): Promise<Local
     tool: (main, args) =>
       runCommand(java.path, [...javaFlags, main, '--bootstrap-server', addresses.join(','), ...args]),
     async stop() {
-      // One after the other: the first one needs the others to end in order.
+      // One after the other, because the first one cannot end properly without the others.
       for (const service of services) await service.stop();
     },
   };

@@ -133,7 +133,7 @@ async function startFarKafka(options: LocalKafkaOptions, delayMs: number): Promi
   };
 }
 
-/** A service at an URL, behind a delay line if there is to be one. */
+/** A service at a URL, behind a delay line if there is to be one. */
 async function urlService(service: LocalService, url: string, delayMs?: number): Promise<StartedService> {
   const near = { address: url, processes: [service], stop: () => service.stop() };
   if (delayMs === undefined) return near;

@@ -20,7 +20,7 @@ export interface AbsenceRegistration {
   id?: string | undefined;
 }
 
-/** @returns id of the new record. @throws RangeError for an unknown student or a time that is none */
+/** @returns id of the new record. @throws RangeError for an unknown student or an invalid time */
 export function registerAbsence(district: District, absence: AbsenceRegistration): string {
   const fromMs = Date.parse(absence.fromTime);
   const toMs = Date.parse(absence.toTime);

@@ -67,7 +67,7 @@ export function patchRow(
   return true;
 }
 
-/** Takes a row away without a trace, as the hub does with what is no absence. False if there is no such row. */
+/** Takes a row away without a trace, as the hub does with all rows except absences. False if there is no such row. */
 export function removeRowFrom(district: District, name: CollectionName, id: string): boolean {
   const stored = district.listings[storedName(name)];
   const existing = findRow(stored, id);

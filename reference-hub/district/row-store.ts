@@ -22,11 +22,14 @@ export interface RowStore {
   /** Counts re-stamps, so that re-stamping everything touches no row. */
   epoch: number;
   restampedAtMs: number;
-  /** Of the rows whose text is kept, as many bytes. */
+  /** The size of the row texts that are kept, in bytes. */
   keptBytes: number;
 }
 
-/** Millions of rows are built again for each page instead of being kept: about a quarter of a million fit. */
+/**
+ * The limit of the row texts that are kept, enough for about a quarter of a million rows. Other rows are built again
+ * for each page.
+ */
 const MOST_KEPT_BYTES = 256 * 1_048_576;
 
 /** Rows in the order of their ids (UTF-16 code units, which for ids is Unicode order): a collection or a part of one. */

@@ -8,7 +8,10 @@ export interface Row {
   readonly id: string;
   /** Milliseconds since 1970; counts only while `epoch` is the store's. */
   stampMs: number;
-  /** The re-stamp after which this row was last stamped; an older one means: stamped by the re-stamp. */
+  /**
+   * The number of re-stamps before this row was last stamped by itself. If the store has counted more since, the row
+   * has the time of the last re-stamp.
+   */
   epoch: number;
   /** Without `sourcedId` and `dateLastModified`, unless a test wants its own there. */
   content: JsonObject | number;

@@ -9,7 +9,7 @@ const PLACES = ['school.sourcedId', 'primaryOrg.sourcedId', 'roles.org.sourcedId
   (path) => path.split('.'),
 );
 
-/** The listing that was made last of each one: otherwise every page would look at all rows. */
+/** For each listing, the last one that was made from it without a school. Otherwise every page would look at all rows. */
 const MADE = new WeakMap<
   Listing,
   { readonly school: string; readonly version: number; readonly rest: Listing }

@@ -15,7 +15,7 @@ export const GRADEBOOK_CHANGES: readonly Change[] = [
   { name: 'line item moved', weight: 1, make: moveLineItem },
 ];
 
-/** For a line item that not all of its class have a result for yet. */
+/** Adds a result for a line item for which some students of the class have none yet. */
 function addResult(district: District, random: Random): boolean {
   const { results } = district.listings;
   const lineItems = district.listings['line-items'];

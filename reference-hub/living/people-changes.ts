@@ -19,7 +19,10 @@ export const PEOPLE_CHANGES: readonly Change[] = [
   { name: 'student left', weight: 0.5, make: leave },
 ];
 
-/** From one class to another of the same school that the student was not in, with another course. */
+/**
+ * Moves a student from one class to another class of the same school, which has a different course and in which the
+ * student is not yet.
+ */
 function moveEnrolment(district: District, random: Random): boolean {
   const { enrollments, classes } = district.listings;
   const row = anyRow(enrollments, {

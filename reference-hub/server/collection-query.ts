@@ -16,7 +16,7 @@ export interface CollectionQuery {
 
 /**
  * @param keysetOffered false for nested collections, which know `limit` and `offset` only (spec 4.1)
- * @throws RequestRefused 400 for a number that is none, an unknown direction, or a field the collection does not have
+ * @throws RequestRefused 400 for an invalid number, an unknown direction, or a field that the collection does not have
  */
 export function readQuery(
   parameters: URLSearchParams,

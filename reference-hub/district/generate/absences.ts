@@ -55,7 +55,10 @@ function versionId(plan: DistrictPlan, { student, day }: StudentDay, place: numb
   return uuidFrom(plan.seed, ID.absence, student, day * MOST_VERSIONS + place);
 }
 
-/** At most once a day; how often differs between students as the published medians and means do. */
+/**
+ * At most once a day. A few students are absent much more often than the others, as in published figures, where the
+ * mean is above the median.
+ */
 function isAbsent(plan: DistrictPlan, { student, day }: StudentDay): boolean {
   const factor = at([0.2, 0.4, 0.6, 0.8, 3], mix(plan.seed, ID.absence, student, 1) % 5);
   const share = (plan.size.absencesPerStudentYear * factor) / SCHOOL_DAYS_PER_YEAR;

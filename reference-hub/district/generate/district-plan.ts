@@ -20,10 +20,10 @@ export const DEFAULT_SIZE: DistrictSize = {
 
 const STUDENTS_PER_HOMEROOM = 25;
 const STUDENTS_PER_TEACHER = 11;
-/** Subject groups of a student, beside the homeroom class. */
+/** Subject groups of a student, besides the homeroom class. */
 const SUBJECTS_PER_STUDENT = 12;
 
-/** Over so many days the figures of a year are spread. */
+/** The number of days over which the figures of a year are spread. */
 export const SCHOOL_DAYS_PER_YEAR = 190;
 
 /** Kinds of ids; part of what a seed means, so never renumber. */
@@ -158,7 +158,7 @@ export function schoolKind(school: number): 'primary' | 'lower' | 'upper' {
   return school % 4 === 1 ? 'lower' : 'upper';
 }
 
-/** Index of the subject group (1 …) that a homeroom has in a lesson of the week; 30 lessons meet all groups. */
+/** Index of the subject group (1 …) that a homeroom has in a lesson of the week. In 30 lessons, each group has its turn. */
 export function groupInLesson(
   plan: DistrictPlan,
   homeroom: number,
@@ -189,7 +189,10 @@ export function teacherOfClass(plan: DistrictPlan, index: number): number {
   return school * plan.teachersPerSchool + (mix(plan.seed, ID.teacher, index) % plan.teachersPerSchool);
 }
 
-/** The day of the n-th (from 0) of something that happens so often in a year; those so far all have one. */
+/**
+ * The day on which something happens for the n-th time (from 0) if it happens `perYear` times in a year. Throws if that
+ * day has not come yet.
+ */
 export function dayOfNth(plan: DistrictPlan, number: number, perYear: number): string {
   return at(plan.daysSoFar, Math.floor((number * SCHOOL_DAYS_PER_YEAR) / perYear));
 }
