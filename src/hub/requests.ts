@@ -38,7 +38,7 @@ interface GetOptions<T> extends Omit<SendOptions, 'mayBeLarge'> {
    */
   readonly large?: LargeTurn | undefined;
   readonly onFailure?: ((error: HubError) => boolean) | undefined;
-  /** The answer for an address that was requested before its turn; see `Prefetch.take`. */
+  /** The answer for an address that was requested before its turn; see `prefetchPages`. */
   readonly prefetched?: ((url: URL) => Promise<Sent | null> | null) | undefined;
   /** Whether a body is a page that need not be parsed. */
   readonly recognise?: ((text: Buffer) => RememberedPage | null) | undefined;

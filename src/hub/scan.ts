@@ -15,7 +15,7 @@ import {
   type PagingFindings,
   type ScanState,
 } from './paging.ts';
-import { Prefetch, type ByteBudget } from './prefetch-known-pages.ts';
+import { prefetchPages, type ByteBudget, type Prefetch } from './prefetch-known-pages.ts';
 import { collectionPlace, pageUrl } from './request-url.ts';
 import type { Requests } from './requests.ts';
 import type { Semaphore } from '../semaphore.ts';
@@ -76,7 +76,7 @@ class Scanner {
     const request = { target: name, where: this.#where, readVersion, signal };
     // The pages of an incremental scan are different each time, so none is remembered.
     const isKnown = pages !== undefined && modifiedAfterMs === undefined;
-    this.#prefetch = isKnown ? new Prefetch({ requests, pages, request, ...ahead }) : null;
+    this.#prefetch = isKnown ? prefetchPages({ requests, pages, request, ...ahead }) : null;
     this.#cuts = isKnown ? new PageCuts(pages) : null;
     this.#findings = context.findingsOf(name);
     this.#auto = keyset && context.paging === 'auto';

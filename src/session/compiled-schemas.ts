@@ -14,26 +14,21 @@ export type SchemaFiles = ReturnType<typeof readSchemaFiles>;
 /** The settings for a collection's fields. */
 type FieldSettings = Pick<CollectionSettings, 'drop' | 'pseudonymise' | 'ignore'>;
 
+export type CompiledSchemas = ReturnType<typeof compileSchemas>;
+
 /**
  * The codecs and row readers that all tenants share: to compile them for each tenant would take most of the time of a
- * start.
+ * start. `pseudonymiseKey`: the key in the configuration, which may get one while the process runs.
  */
-export interface CompiledSchemas {
-  readonly files: SchemaFiles;
-  readonly codecs: ReturnType<typeof createCodecs>;
-  /** A reader keeps nothing from one row to the next, so tenants can share it. */
-  reader(name: CollectionName, fields: FieldSettings): RowReader;
-}
-
-/** `pseudonymiseKey`: the key in the configuration, which may get one while the process runs. */
-export function compileSchemas(pseudonymiseKey: () => string | undefined): CompiledSchemas {
+export function compileSchemas(pseudonymiseKey: () => string | undefined) {
   const files = readSchemaFiles();
   /** Readers by collection and field settings. */
   const readers = new Map<string, RowReader>();
   return {
     files,
     codecs: createCodecs(files),
-    reader(name, { drop, pseudonymise, ignore }) {
+    /** A reader keeps nothing from one row to the next, so tenants can share it. */
+    reader(name: CollectionName, { drop, pseudonymise, ignore }: FieldSettings): RowReader {
       const key = JSON.stringify([name, drop, pseudonymise, ignore]);
       const reader =
         readers.get(key) ??
