@@ -91,10 +91,8 @@ async function report({ output, signal, flags }: CheckVerb, probes: readonly Pro
       const { title: section, tenant } = probe;
       const findings = await found;
       signal.throwIfAborted();
-      output.table(
-        ['', section, ''],
-        findings.flatMap((each) => rowsOf(each, colors)),
-      );
+      const rows = findings.flatMap((each) => rowsOf(each, colors));
+      output.table(['', section, ''], rows);
       for (const each of findings) all.push({ section, ...(tenant && { tenant }), ...each });
     }
   }

@@ -98,10 +98,8 @@ function show(
       output.note(
         `! ${collection}: ${countOf(rowsOnHold, 'row')} would be put on hold: ${whyOnHold ?? 'too many'}`,
       );
-  noteOutcomes(
-    output,
-    collections.map((each) => Object.assign({ rejected: each.counts.rejected }, each)),
-  );
+  const outcomes = collections.map((each) => Object.assign({ rejected: each.counts.rejected }, each));
+  noteOutcomes(output, outcomes);
   const named = asked.length === 0 ? '' : ` --collection ${asked.join(' ')}`;
   const isSame = collections.every((each) => publishes(each) === '');
   output.line(

@@ -141,11 +141,8 @@ export class Board {
   /** What is wrong with the process itself, and not with one of its tenants. */
   ofProcess(): NotReady[] {
     const why = this.#fatal ?? 'the process is ending';
-    const stop = {
-      part: 'stop',
-      why,
-      remedy: 'Read the last log lines of the process, and start it again.',
-    } as const;
+    const remedy = 'Read the last log lines of the process, and start it again.';
+    const stop = { part: 'stop', why, remedy } as const;
     const services = SERVICES.flatMap((part) => this.#reported.get(part) ?? []);
     const noGroup = this.#noGroup === null ? [] : [this.#noGroup];
     // If a service is away, a process without tenants is not ready, because it could not mirror the next tenant: for

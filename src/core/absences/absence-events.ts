@@ -139,11 +139,8 @@ export class AbsenceEvents {
 
   #noteWaiting({ published, members }: VersionList): void {
     // The version published last waits, too, because its deletion may follow.
-    const from = Math.max(
-      0,
-      members.findIndex(({ id }) => id === published?.versionId),
-    );
-    for (const { id, state } of members.slice(from)) {
+    const last = members.findIndex(({ id }) => id === published?.versionId);
+    for (const { id, state } of members.slice(Math.max(0, last))) {
       if (state !== 'present' || (id === published?.versionId && published.isDeleted)) continue;
       this.stillWaiting.add(id);
       if (this.#input.changed.has(id)) this.waiting.push(id);

@@ -47,13 +47,9 @@ const MOST_SCHOOLS = 10;
 export function partsOf(list: readonly Listed[], schools: Schools): readonly Part[] {
   const schoolsOf = ({ collection }: Listed) => schools.get(collection) ?? new Map<string, string | null>();
   const lost = list.flatMap((each) => lostBySchool(each, schoolsOf(each)));
+  const rowsIn = ({ rows }: (typeof lost)[number]): PartRows => rows;
   const ofSchools = [...Map.groupBy(lost, ({ school }) => school)]
-    .map(([school, all]) =>
-      partOf(
-        school,
-        all.map(({ rows }) => rows),
-      ),
-    )
+    .map(([school, of]) => partOf(school, of.map(rowsIn)))
     .filter(({ collections }) => collections.some(({ keys, known }) => isMostOf(keys.length, known)))
     .toSorted(largestFirst)
     .slice(0, MOST_SCHOOLS);

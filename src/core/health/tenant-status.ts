@@ -127,13 +127,8 @@ function reasonsOf(
   const loads = (each: CollectionStatus): boolean => !undecided.has(each.derivedFrom ?? each.collection);
   const all = [...reported, ...noOwner, ...(isReported ? [] : notLoaded(collections.filter(loads)))];
   const order: readonly HealthPart[] = TENANT_PARTS;
-  return [
-    ...all,
-    ...ofCollections(
-      collections,
-      all.some(({ part }) => part === 'hub'),
-    ),
-  ]
+  const isHubKnown = all.some(({ part }) => part === 'hub');
+  return [...all, ...ofCollections(collections, isHubKnown)]
     .toSorted((one, other) => order.indexOf(one.part) - order.indexOf(other.part))
     .map(bounded);
 }
