@@ -1,7 +1,8 @@
 import { parseRetryAfter } from './with-retries.ts';
 import type { HttpResponse } from './http.ts';
 import { HubError } from './hub-error.ts';
-import { parseLossless } from '../core/rows/lossless-json.ts';
+import { jsonOrNull } from '../core/json-or-null.ts';
+import { isJsonObject } from '../core/rows/raw-json.ts';
 
 /** Lifetime for an answer without `expires_in` (RFC 6749 5.1 only recommends the field). */
 const ASSUMED_LIFETIME_MS = 300_000;
@@ -11,13 +12,9 @@ export interface TokenGrant {
   readonly lifetimeMs: number;
 }
 
-function fieldsOf(body: Buffer): Record<string, unknown> | null {
-  try {
-    const parsed = parseLossless(body.toString('utf8'));
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
-  } catch {
-    return null;
-  }
+function fieldsOf(body: Buffer): Readonly<Record<string, unknown>> | null {
+  const parsed = jsonOrNull(body.toString('utf8'));
+  return isJsonObject(parsed) ? parsed : null;
 }
 
 /**

@@ -49,15 +49,13 @@ async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): 
     });
     return { state: 'done', result: result ?? null };
   } catch (error) {
-    if (error instanceof RollcallError) {
-      return { state: 'failed', code: error.code, message: error.message, remedy: error.remedy };
-    }
-    return {
-      state: 'failed',
-      code: 'INTERNAL',
-      message: `the request ${request.kind} failed`,
-      remedy: 'See the log of the process that owns the tenant.',
-    };
+    const { code, message, remedy } =
+      error instanceof RollcallError
+        ? error
+        : new RollcallError('INTERNAL', `the request ${request.kind} failed`, {
+            remedy: 'See the log of the process that owns the tenant.',
+          });
+    return { state: 'failed', code, message, remedy };
   } finally {
     isOver = true;
     // No progress may arrive after the outcome, because the asker would then wait for another outcome.
