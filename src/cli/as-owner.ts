@@ -83,10 +83,9 @@ export async function requireNoOwner(
   const living = await livingOwner(assembly, options);
   if (living === null) return;
   const what = `The process ${living.owner} mirrors tenant ${options.tenantId}, so nothing was changed`;
-  throw new RollcallError('USAGE_INVALID', what, {
-    remedy:
-      'Stop every process of this configuration, and run the command again. If only one process stops, another one takes the tenant over, and writes again what this command removes.',
-  });
+  const remedy =
+    'Stop every process of this configuration, and run the command again. If only one process stops, another one takes the tenant over, and writes again what this command removes.';
+  throw new RollcallError('USAGE_INVALID', what, { remedy });
 }
 
 /**

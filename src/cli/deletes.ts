@@ -151,12 +151,8 @@ async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): 
     if (isWaiting) show(output, tenant.id, parted);
     else output.line('  no row is on hold');
     waits ||= isWaiting;
-    all.push({
-      tenant: tenant.id,
-      rows: parted.rows,
-      parts: parted.parts,
-      incomplete: incompleteOf(parted),
-    });
+    const { rows, parts } = parted;
+    all.push({ tenant: tenant.id, rows, parts, incomplete: incompleteOf(parted) });
   }
   output.data({ waits, tenants: all });
   return exitCode({ needsPerson: waits });
@@ -266,10 +262,8 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
     output.note(
       `! ${countOf(waiting, 'row still needs', 'rows still need')} a decision\n→ rollcall deletes list --tenant ${tenant.id}`,
     );
-  return exitCode({
-    hasFailed: collections.some((each) => each.outcome !== 'done'),
-    needsPerson: waiting > 0 || !isSame,
-  });
+  const hasFailed = collections.some((each) => each.outcome !== 'done');
+  return exitCode({ hasFailed, needsPerson: waiting > 0 || !isSame });
 }
 
 function showApproved(output: Output, { collections }: ApproveOutcome): void {

@@ -20,10 +20,8 @@ async function init({ configPath, output }: Verb): Promise<void> {
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     const why = code === 'EEXIST' ? 'exists already, and is not overwritten' : `cannot be written (${code})`;
-    throw new RollcallError('USAGE_INVALID', `${configPath} ${why}`, {
-      remedy: 'Delete or move that file, make its folder writable, or name another file with --config.',
-      cause: error,
-    });
+    const remedy = 'Delete or move that file, make its folder writable, or name another file with --config.';
+    throw new RollcallError('USAGE_INVALID', `${configPath} ${why}`, { remedy, cause: error });
   }
   output.line(`${output.colors.green('✓')} ${configPath} is written`);
   output.line(

@@ -50,10 +50,8 @@ async function republish(verb: Verb<Scope & { readonly key?: string[] }>): Promi
   }
   for (const each of results) show(output, collection, each);
   output.data({ collection, tenants: results });
-  return exitCode({
-    hasFailed: results.some(({ missing, why }) => missing.length > 0 || why !== null),
-    needsPerson: results.some(({ rowsOnHold }) => rowsOnHold > 0),
-  });
+  const hasFailed = results.some(({ missing, why }) => missing.length > 0 || why !== null);
+  return exitCode({ hasFailed, needsPerson: results.some(({ rowsOnHold }) => rowsOnHold > 0) });
 }
 
 function show(

@@ -91,18 +91,16 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
     output.line(
       `${output.colors.yellow('!')} no Redis is configured: it is unknown whether a process is running`,
     );
+  const needsPerson = tenants.some((each) => each.needsPerson);
   output.data({
     at: isoOrNull(nowMs),
     ready: tenants.some(({ ready }) => ready),
-    needsPerson: tenants.some((each) => each.needsPerson),
+    needsPerson,
     notes,
     summary,
     tenants: shown,
   });
-  return exitCode({
-    hasFailed: tenants.some(isInTrouble),
-    needsPerson: tenants.some((each) => each.needsPerson),
-  });
+  return exitCode({ hasFailed: tenants.some(isInTrouble), needsPerson });
 }
 
 /** The facts in the heartbeats of the tenants, in the order of the tenants; an empty list without Redis. */

@@ -228,10 +228,9 @@ function purgeable(topic: string, wanted: ReadonlySet<string>) {
   if (parts !== null && !wanted.has(topic)) return parts;
   const why =
     parts === null ? 'is not a name that Rollcall gives to a topic' : 'is still in the configuration';
-  throw new RollcallError('USAGE_INVALID', `${topic} ${why}: nothing was deleted`, {
-    remedy:
-      'Only topics that the configuration no longer names can be purged: "rollcall topics list" shows them.',
-  });
+  const remedy =
+    'Only topics that the configuration no longer names can be purged: "rollcall topics list" shows them.';
+  throw new RollcallError('USAGE_INVALID', `${topic} ${why}: nothing was deleted`, { remedy });
 }
 
 async function recreate({ output, signal, loadConfig, args, flags }: Verb<TopicsFlags>): Promise<number> {

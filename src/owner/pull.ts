@@ -57,11 +57,8 @@ export const PULL = ownerRequest({
     const wanted = collections.length > 0 ? collections : [...runners.keys()];
     let done = 0;
     return inOrder(runners, wanted, async (collection) => {
-      const outcome = await pullOne(work, collection, {
-        mode: full ? 'FULL' : 'INCREMENTAL',
-        confirming,
-        ...accepting,
-      });
+      const mode = full ? 'FULL' : 'INCREMENTAL';
+      const outcome = await pullOne(work, collection, { mode, confirming, ...accepting });
       done += 1;
       await work.report(`${done} of ${wanted.length} collections`);
       return outcome;

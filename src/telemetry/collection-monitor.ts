@@ -189,8 +189,6 @@ export function monitorsOf(config: TenantConfig): ReadonlyMap<CollectionName, Co
 
 /** The failure with its code, which `rollcall help` explains. */
 export function reasonOf(error: unknown): Reason {
-  return {
-    why: describeError(error),
-    remedy: error instanceof RollcallError ? error.remedy : FAULT_REMEDY,
-  };
+  const remedy = error instanceof RollcallError ? error.remedy : FAULT_REMEDY;
+  return { why: describeError(error), remedy };
 }

@@ -147,9 +147,6 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null 
   const overlapMs = Math.max(tenant.incrementalOverlapMs, Math.min(usedMs, LARGEST_USUAL_OVERLAP_MS));
   if (behindMs <= overlapMs + Math.max(WATERMARK_GRACE_MS, SYNCS_MISSED * facts.incrementalEveryMs))
     return null;
-  return {
-    part: 'watermark',
-    why: `changes of the last ${formatDuration(behindMs)} are not published`,
-    remedy: LATE_REMEDY,
-  };
+  const why = `changes of the last ${formatDuration(behindMs)} are not published`;
+  return { part: 'watermark', why, remedy: LATE_REMEDY };
 }

@@ -101,10 +101,8 @@ function shownAs(
   about: Pick<Notice, 'tenant' | 'code' | 'rows' | 'collections' | 'commands'>,
 ): Shown {
   const id = `${scope}/${about.code}`;
-  return {
-    notice: { id, status: 'begun', what, since, remedy, ...about },
-    patienceMs: PATIENCE_MS[part] ?? 0,
-  };
+  const notice: Notice = { id, status: 'begun', what, since, remedy, ...about };
+  return { notice, patienceMs: PATIENCE_MS[part] ?? 0 };
 }
 
 interface Known {

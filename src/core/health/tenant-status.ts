@@ -161,10 +161,8 @@ export function overviewOf<T extends Pick<TenantStatus, 'state' | 'reasons'>>(te
   });
   const [total, each] = [countOf(tenants.length, 'tenant'), counts.join(', ')];
   const rankOf = (one: T): number => (isStopped(one) ? -1 : GRAVEST.indexOf(one.state));
-  return {
-    summary: each === '' ? total : `${total}: ${each}`,
-    tenants: tenants.toSorted((one, other) => rankOf(one) - rankOf(other)),
-  };
+  const summary = each === '' ? total : `${total}: ${each}`;
+  return { summary, tenants: tenants.toSorted((one, other) => rankOf(one) - rankOf(other)) };
 }
 
 /** The facts about a tenant that are in its heartbeat. */
