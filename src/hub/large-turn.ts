@@ -27,9 +27,7 @@ export function largeTurn(ofHub: Semaphore, signal: AbortSignal, after?: Promise
      * asked for again. So no request that waits for a turn takes a place at the hub that the scan with the turn may
      * need.
      */
-    async take<T extends { readonly bytes: number }>(
-      request: (mayBeLarge: boolean) => Promise<T>,
-    ): Promise<T> {
+    async take<T extends { readonly bytes: number }>(request: (mayBeLarge: boolean) => Promise<T>) {
       try {
         if (!isExpected) return await request(false);
       } catch (error) {

@@ -28,13 +28,10 @@ export function awsTokens(region: string): Tokens {
   };
 }
 
-interface AwsToken {
-  readonly token: string;
-  /** ms since the epoch. */
-  readonly expiryTime: number;
-}
+/** `expiryTime`: ms since the epoch. */
+type AwsToken = Awaited<ReturnType<typeof newToken>>;
 
-async function newToken(region: string): Promise<AwsToken> {
+async function newToken(region: string) {
   const { generateAuthToken } = await import('aws-msk-iam-sasl-signer-js').catch(() => {
     throw new RollcallError('KAFKA_REFUSED', 'The package aws-msk-iam-sasl-signer-js is not installed', {
       remedy:
