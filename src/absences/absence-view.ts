@@ -29,7 +29,10 @@ import { absenceRemoval, renderAbsences, type AbsenceTenant } from './render-abs
 import { copied, VersionRecords } from './version-records.ts';
 
 const ASKED_AT_MOST = 2_000;
-/** If a hub serves lists, but has not answered for single rows for this long, it is taken to have no answer. */
+/**
+ * If a hub serves lists, but has not answered requests for single rows for this long, it counts as not having these
+ * rows.
+ */
 const UNANSWERED_FOR_AT_MOST_MS = 5 * 60_000;
 const NO_ROWS: StagedRows = { rows: [], unchanged: new Set(), gone: [] };
 
@@ -120,7 +123,7 @@ export class AbsenceView implements View {
     if (!sync.end.isComplete) return;
     await sync.commit();
     await this.#forget(table, sync);
-    // The keys of both topics are counted in the index.
+    // `countRows` counts the keys of both topics in the index, so the index must have these changes first.
     await sync.commit();
   }
 

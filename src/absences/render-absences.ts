@@ -42,7 +42,7 @@ export interface RenderInput {
 
 export type Rendered = Pick<Derived, 'records' | 'changes' | 'tally' | 'students'>;
 
-/** Turns derived absences into records of `absences` and `absence-changes`, and the changes of the area `absent`. */
+/** Turns derived absences into records of `absences` and `absence-changes`, and into changes of the area `absent`. */
 export function renderAbsences(tenant: AbsenceTenant, input: RenderInput): Rendered {
   const rendering = new Rendering(tenant, input);
   for (const step of input.derived.steps) rendering.addStep(step);

@@ -10,16 +10,16 @@ export interface Member {
 }
 
 /**
- * Shares all tenants that any worker knows among the workers. Each tenant goes to exactly one worker that knows it. This
- * only says which worker is to own a tenant; which process does own it is settled in Kafka (log/take-over.ts).
+ * Shares all tenants that any worker knows among the workers. Each tenant goes to exactly one worker that knows it.
+ * This only says which worker is to own a tenant; which process does own it is settled in Kafka (log/take-over.ts).
  *
- * - The tenants that all workers know are shared evenly: the numbers that workers get of them differ by at most one.
- * A worker keeps what it holds as far as this allows. So when a worker joins, only the tenants that it gets move, and
+ * - The tenants that all workers know are shared evenly: the numbers that workers get of them differ by at most one. A
+ * worker keeps what it holds as far as this allows. So when a worker joins, only the tenants that it gets move, and
  * when a worker leaves, only the tenants that it had.
  * - A tenant that only some workers know causes no other tenant to move. There are such tenants while a changed
- * configuration reaches one worker after the other.
- * - While one revision replaces another, no living worker loses a tenant. The tenants of a worker that leaves go to
- * its successor, which held none. So a roll-out moves each tenant once.
+ * configuration is rolled out from worker to worker.
+ * - While one revision replaces another, no living worker loses a tenant. The tenants of a worker that leaves go to its
+ * successor, which held none. So a roll-out moves each tenant once.
  *
  * The result depends only on the content of the input, not on its order.
  */

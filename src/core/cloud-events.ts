@@ -25,9 +25,9 @@ export const FIRST_LOAD_HEADER = 'ce_firstload';
 export const STATE_HEADER = 'ce_absencestate';
 
 /**
- * Rollcall's own attribute of `@owner` in `progress`: the number of partitions of each topic to which the owner
- * writes. If a topic has got more partitions since then, whatever the configuration says, a key may be in more than
- * one of them.
+ * Rollcall's own attribute of `@owner` in `progress`: the number of partitions of each topic to which the owner writes.
+ * If a topic has been given more partitions since then, a key may be in more than one of them, even if the
+ * configuration names the new number.
  */
 export const PARTITIONS_HEADER = 'ce_partitions';
 

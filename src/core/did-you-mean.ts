@@ -1,6 +1,6 @@
 const LONGEST_NAME = 100;
 
-/** Ends a sentence about a name that is not known: `; did you mean …?`, or nothing where no known name is near. */
+/** Ends a sentence about a name that is not known: `; did you mean …?`, or nothing if no known name is similar. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   if (name.length > LONGEST_NAME) return '';
   const most = Math.min(3, Math.floor(name.length / 2));
@@ -11,7 +11,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return near[0] === undefined ? '' : `; did you mean ${near[0].each}?`;
 }
 
-/** Levenshtein's: how many characters are to be added, taken out or replaced. */
+/** The Levenshtein distance: how many characters must be added, removed or replaced. */
 function distance(one: string, other: string): number {
   let above = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (let row = 1; row <= one.length; row += 1) {

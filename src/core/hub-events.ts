@@ -40,12 +40,12 @@ export type HubEvent =
       readonly lifetimeMs: number;
     }
   /**
-   * The circuit breaker has opened; sent once until it closes. `api` is set for the Core API, which has its own
-   * circuit.
+   * The circuit breaker has opened. Until it closes, this is sent only once. `api` is set for the Core API, which has
+   * its own circuit.
    */
   | { readonly type: 'circuit-opened'; readonly retryInMs: number; readonly api?: 'core' | undefined }
   | { readonly type: 'circuit-closed'; readonly api?: 'core' | undefined }
-  /** The first contact found out how the hub pages. */
+  /** The first requests have shown how the hub pages this collection. */
   | {
       readonly type: 'paging-decided';
       readonly collection: CollectionName;

@@ -16,7 +16,10 @@ export type IndexRecoveryPlan =
   /** The index is dropped, and made from the topics, read from the beginning. */
   | { readonly kind: 'rebuild'; readonly why: string };
 
-/** Kafka keeps tombstones for `delete.retention.ms` (7 days). An index that is older than that minus a day may have missed some. */
+/**
+ * Kafka keeps tombstones for `delete.retention.ms` (7 days). An older index may have missed some. One day is left as a
+ * margin.
+ */
 const TOMBSTONES_KEPT_MS = 6 * 24 * 3_600_000;
 /** If the date of an index is further in the future than this, the index was written under a wrong clock, and can be of any age. */
 const CLOCKS_DIFFER_MS = 3_600_000;
@@ -52,9 +55,9 @@ export function rebuildBecause(why: string): IndexRecoveryPlan {
 }
 
 /**
- * The first partition that holds less than was committed to it, as `<topic>/<partition>`, because its topic was deleted, recreated,
- * emptied or cut off; undefined if none does. The missing records must then be republished. Compaction alone does not move the
- * first offset of a partition.
+ * The first partition that holds less than was committed to it because its topic was deleted, recreated, emptied or cut
+ * off. It is named as `<topic>/<partition>`; undefined if there is no such partition. The missing records must then be
+ * republished. Compaction alone does not move the first offset of a partition.
  */
 export function lostPartition(options: {
   /** Last committed offset, by `<topic>/<partition>`. */

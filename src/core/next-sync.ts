@@ -6,7 +6,7 @@ export type NextSync =
   | { readonly kind: 'sync'; readonly mode: SyncMode; readonly confirming: boolean }
   | { readonly kind: 'wait'; readonly atMs: number };
 
-/** If a past event is further in the future than this, the clock was set back since. */
+/** If a past event is further in the future than this, the clock has been set back since then. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
 /**
@@ -22,7 +22,10 @@ export function nextSync(options: {
   lastSyncAtMs: number | null;
   fullDueAtMs: number;
   fullNotBeforeMs: number;
-  /** When the confirming sync is due, if one is needed; null: none is needed. A full sync takes its place. */
+  /**
+   * When the confirming sync is due; null: none is needed. If a full sync of the whole collection is due as well, only
+   * that one runs.
+   */
   confirmAtMs: number | null;
   incrementalNotBeforeMs: number;
   incrementalEveryMs: number;
@@ -60,8 +63,9 @@ export function nextSync(options: {
   );
   if (canBeIncremental && nowMs >= incrementalDueAtMs)
     return { kind: 'sync', mode: 'INCREMENTAL', confirming: false };
-  // Check again at least every `incrementalEveryMs`, because the clock can be set, and the daily time can come. Never
-  // wake in the past: if a sync is due and may not start yet, this would become a busy loop.
+  // Check again at least every `incrementalEveryMs`, because somebody may set the clock, and because the time of the
+  // daily full sync may come. Never wake in the past: if a sync is due and may not start yet, this would become a busy
+  // loop.
   const wakeAtMs = [
     nowMs + incrementalEveryMs,
     Math.max(Math.min(fullAgainAtMs, confirmDueAtMs), options.fullNotBeforeMs),
@@ -72,8 +76,8 @@ export function nextSync(options: {
 }
 
 /**
- * When a confirming sync is due. If this is more than a day away, the clock was set back since, and the sync is due
- * now.
+ * When a confirming sync is due. If this is more than a day away, the clock has been set back since then, and the sync
+ * is due now.
  */
 function confirmDueAt(confirmAtMs: number | null, nowMs: number): number {
   if (confirmAtMs === null) return Number.POSITIVE_INFINITY;

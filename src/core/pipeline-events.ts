@@ -15,13 +15,16 @@ export type PipelineEvent =
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
   /** The tenant needs a person. */
   | { readonly type: 'tenant-failed'; readonly error: RollcallError; readonly retryInMs: number }
-  /** Topics were compared while the process runs. The process goes on writing as before. `mismatch` is also set for a missing right. */
+  /**
+   * The running process has compared its topics with the configuration. It goes on writing as before. `mismatch` is
+   * also set for a missing right.
+   */
   | { readonly type: 'topics-compared'; readonly mismatch: RollcallError | null }
   | ({
       readonly type: 'caught-up';
       readonly how: 'current' | 'resumed' | 'rebuilt';
       readonly why: string;
-      /** Index entries of contradictory absences; null except for `absence-versions` with absences mirrored. */
+      /** Number of contradictory absences in the index; null except for `absence-versions` with absences mirrored. */
       readonly contradictions: number | null;
     } & Standing)
   /** A full sync is due, and waits for the full syncs of other tenants. When this sync or a requested sync begins, `sync-started` follows. */
@@ -72,7 +75,7 @@ export type PipelineEvent =
       readonly records: number;
       readonly durationMs: number;
     }
-  /** A request to Kafka waited that long for a quota. */
+  /** A request to Kafka had to wait this long because of a quota. */
   | { readonly type: 'throttled'; readonly ms: number }
   | { readonly type: 'commit-failed'; readonly collection: CollectionName }
   /** The events of absences in a committed transaction. */

@@ -37,7 +37,10 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     totalAtEnd: null as number | null,
     /** Rows that incremental syncs missed and this full sync found; null if this cannot be judged. */
     rowsLate: null as number | null,
-    /** True if no incremental sync of the session ever brought a row: then the hub's filter is the cause, not the overlap. */
+    /**
+     * True if no incremental sync of the session ever brought a row. Late rows are then due to the hub's filter, not to
+     * an overlap that is too short.
+     */
     filterSelectsNothing: null as true | null,
     /** Awaited versions of absences that the hub was not asked for, since there were too many. */
     idsNotAsked: 0,

@@ -2,10 +2,13 @@
 const MOST_ROWS = 2_000;
 /** As many rows as a page has by default. */
 const FIRST_ROWS = 1_000;
-/** Half of a transaction's time-out, after which the brokers would abort it. */
+/** Half of the time after which the brokers abort a transaction. */
 const LONGEST_MS = 30_000;
 
-/** How many rows of a collection a transaction holds: as many as Kafka takes within half of its time-out, as seen so far. */
+/**
+ * How many rows of a collection a transaction may hold. The number follows from how long earlier commits took: a commit
+ * is to end within half of the time-out of its transaction.
+ */
 export class TransactionSize {
   #rows = FIRST_ROWS;
 

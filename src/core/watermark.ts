@@ -4,7 +4,7 @@ import type { Progress } from '../model/progress.ts';
 
 /** Rule 4 of spec section 1: an incremental sync over more than a day returns the entire collection anyway. */
 const REACH_MS = 24 * 3_600_000;
-/** How far the difference between the hub's clock and ours may move between two syncs. */
+/** How much the difference between the hub's clock and ours may change between two syncs. */
 const CLOCK_JUMP_MS = 120_000;
 /** How far the watermark is before the beginning of a sync if the hub's clock is not trusted. */
 const UNTRUSTED_OVERLAP_MS = 3_600_000;

@@ -17,7 +17,7 @@ export interface ZoneClock {
 
 /** The start of the last day of 9999. */
 const LAST_MS = Date.parse('9999-12-31');
-/** Offsets in use change only at quarter hours of UTC. */
+/** Offsets that are in use today change only at full quarter hours of UTC. */
 const BLOCK_MS = 900_000;
 const BLOCKS_KEPT = 4096;
 const LOCAL_LENGTH = 'YYYY-MM-DDThh:mm:ss'.length;
@@ -33,7 +33,7 @@ export function zoneClock(timeZone: string): ZoneClock {
 }
 
 function createClock(timeZone: string): ZoneClock {
-  // Swedish times are written as in ISO 8601, but for years below 1000.
+  // Swedish times are written as in ISO 8601, except in years before 1000.
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   const offsets = new Map<number, number>();
 

@@ -21,7 +21,7 @@ export interface AvroField {
   readonly since?: string | undefined;
 }
 
-/** A record schema, as every topic value has one. */
+/** The schema of a record. The values of all topics but `absence-state` have such a schema. */
 export interface AvroRecord extends AvroDefinition {
   readonly type: 'record';
   readonly name: string;

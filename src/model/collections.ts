@@ -10,7 +10,7 @@ const ABSENCES = '/ims/oneroster/absences/v1p0';
 interface Described {
   /** Path below the base URL; `{id}` stands for the parent's id in nested collections. */
   readonly path: string;
-  /** Property of the response body with the list (OneRoster 1.2 envelopes). */
+  /** The property of the response body that holds the list (OneRoster 1.2 envelopes). */
   readonly envelope: string;
   /** False if the hub accepts only `limit` and `offset` (spec 4.1): then incremental syncs are impossible too. */
   readonly keyset?: boolean;

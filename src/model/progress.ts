@@ -105,8 +105,8 @@ export interface Progress {
   readonly offsets: Offsets;
   readonly lastCompleteFull: LastCompleteFull | null;
   /**
-   * The life begins with the first record that is published into the topic, and ends when the topic loses records;
-   * null: nothing was published.
+   * The id of the topic's life, which begins with the first record that is published to the topic, and ends when the
+   * topic loses records; null: nothing was published.
    */
   readonly lifeId: string | null;
   /**
@@ -115,9 +115,9 @@ export interface Progress {
    */
   readonly mapping?: string | null | undefined;
   /**
-   * The first load is over, although `lastCompleteFull` was lost: the topic of the collection, or `rejects`, has lost records, and
-   * no full sync has brought all rows again. (For `absence-changes`: over in the present topic.) It is a header of the record,
-   * readable even if the value is not.
+   * `over`: the first load is over, but `lastCompleteFull` was lost, because the topic of the collection, or `rejects`,
+   * has lost records, and no full sync has brought all rows again. For `absence-changes`, it is set whenever the first
+   * load is over in the present topic. It is a header of the record, readable even if the value is not.
    */
   readonly firstLoad?: 'over' | undefined;
   /**
@@ -181,9 +181,10 @@ export function reach(now: Offsets, before: Offsets): boolean {
 }
 
 /**
- * Whether an index from before the later of two progress records must not be brought up to date: a topic lost records, or
- * rows were published under another mapping, which changes their content hashes. When a topic loses its records twice in
- * a row, offsets do not show the second loss: so no older index counts for a topic that has no records.
+ * Whether an index from the time of `before` cannot be brought up to date with `now`, and must be rebuilt: a topic has
+ * lost records in between, or rows were published under another mapping, which changes their content hashes. If a topic
+ * loses its records a second time before new ones are published, its offsets do not show this. So if the topic has no
+ * records, every earlier index must be rebuilt.
  */
 export function outdatesIndex(before: Progress, now: Progress): boolean {
   if (now.lifeId === null) return true;

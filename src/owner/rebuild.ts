@@ -83,7 +83,10 @@ async function readAgain(
   return start;
 }
 
-/** Gives corrupt keys in the index a hash that no row has. The next full sync publishes other keys anyway. */
+/**
+ * Gives each corrupt key that the index has a hash that no row has, so that the next full sync publishes it. A corrupt
+ * key that the index does not have is new to that sync, which publishes it anyway.
+ */
 async function markCorrupt(index: CollectionIndex, start: WriterStart, corrupt: Corrupt): Promise<void> {
   const position = await index.position();
   if (position === null) return;

@@ -143,7 +143,10 @@ function derivedOf({ absences }: Tenant, collection: CollectionName, ownership: 
   return new Map(DERIVED_COLLECTIONS.map((name) => [name, ownership.progress.get(name) ?? null]));
 }
 
-/** If `progress` is lost, later events are news: a snapshot never begins again by itself. */
+/**
+ * If `progress` is lost, later events count as news. A first load, whose events are snapshots, never begins again by
+ * itself.
+ */
 function wasFirstLoadOver(derived: DerivedProgress, absences: AbsenceSource | null): boolean {
   const logged = derived.get('absence-changes') ?? null;
   return logged === null ? absences === 'changelog' : isFirstLoadOver(logged);
@@ -166,7 +169,10 @@ export interface AbsenceFacts {
   readonly hasLostTopics: boolean;
   /** Whether `absence-state` lost records. */
   readonly hasLostChangelog: boolean;
-  /** Whether `absences`, `absence-changes` and `absence-state` hold records. Only asked if `progress` does not say so. */
+  /**
+   * Whether `absences`, `absence-changes` and `absence-state` hold records. The topics are read only if `progress` does
+   * not already show that they do.
+   */
   readonly hasAbsences: boolean;
   readonly hasEvents: boolean;
   readonly hasChangelog: boolean;

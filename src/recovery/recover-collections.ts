@@ -77,7 +77,8 @@ async function finishReplay(
   const position: IndexPosition = {
     sequence: progress?.sequence ?? 0,
     // Before the first transaction, the index gets an id of its own, so that every read can still be checked. Under
-    // another mapping it gets one, too: otherwise a start that takes the mapping back would find the index current.
+    // another mapping it gets one, too: otherwise, if the configuration went back to the old mapping, the next start
+    // would find the index current.
     transactionId: isRemapped
       ? tenant.runtime.randomId()
       : (progress?.transactionId ?? tenant.runtime.randomId()),

@@ -11,7 +11,10 @@ export interface SourcePage extends Pick<
   readonly rows: readonly KeyedRow[];
   /** The next page waits until the reader is done with this one (see {@link LARGE_BYTES}). */
   readonly isLarge?: boolean;
-  /** Keys in `rejects` that can be read again, apart from those of the rows themselves. */
+  /**
+   * Keys of rejects that this page makes obsolete although it stages no row for them, such as that of a day that can be
+   * read now, and has no lessons.
+   */
   readonly readAgain?: readonly string[];
 }
 
@@ -28,8 +31,8 @@ export interface Reading {
   /** Opens the scan of a scope. */
   readonly open: (scope: string, options: OpenOptions) => AsyncGenerator<SourcePage, SourceEnd>;
   /**
-   * Whether a published key is outside what is mirrored, by the configuration or by the day. A full sync removes such
-   * keys when it begins.
+   * Only for lessons. Whether a published key is outside what is mirrored: its student is not wanted any more, or its
+   * day has left the window. A full sync removes such keys when it begins.
    */
   readonly isOutside?: (key: string) => boolean;
 }

@@ -27,8 +27,8 @@ export class HubFindings {
   }
 
   /**
-   * Called after a complete full sync that replaced a short incremental sync: the hub's totals of filtered lists count
-   * other rows.
+   * Called after a complete full sync that replaced a short incremental sync: from now on, the totals that the hub
+   * sends with filtered lists are not trusted.
    */
   ignoreFilteredTotals(): void {
     this.#ignoresFilteredTotals = true;

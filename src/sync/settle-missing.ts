@@ -50,7 +50,7 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
     countsFor: verdicts.countsFor,
     // An unseen row of a short scope is not missed: it only helps to decide whether the sync is complete.
     missed: [...unseen.keys, ...becameEmpty.keys()].filter(verdicts.countsFor),
-    // `keys` ends at the most keys that a list can hold, `count` does not.
+    // `count` counts all unseen rows, but `keys` has at most as many of them as a list can hold.
     unlisted: unseen.count - unseen.keys.length,
     missesNeeded: verdicts.missesNeeded,
     isOtherOnHold: isOtherOnHold(settings.name, onHold),

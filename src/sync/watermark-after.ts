@@ -7,9 +7,9 @@ import type { RunningSync } from './sync.ts';
  * - after a sync that skipped a stale row, because the next sync must read this row again (invariant 2),
  * - after an incremental sync, while the last full sync was inconclusive.
  *
- * The first sync of all scopes sets the watermark even if it skipped a stale row. No incremental sync runs before there
- * is a watermark. So what was published in place of the stale row was read after this sync began, and the next
- * incremental sync reads all later changes.
+ * If there is no watermark yet, a sync of all scopes sets it even if it skipped a stale row. Nothing is lost: without a
+ * watermark, no incremental sync runs, so the newer row that was published meanwhile was read after this sync began.
+ * The next incremental sync reads every later change.
  */
 export function watermarkAfter({ own, sync, isPart }: RunningSync, clock: SyncClock): number | null {
   const mayAdvance = sync.stats.rowsStale === 0 && !isPart && (sync.isFull || !own.findings.isInconclusive);

@@ -69,7 +69,10 @@ export class Deletions {
   #isShorter = false;
   /** What the last transaction recorded. */
   #logged: DeletionState | undefined;
-  /** What the next transaction records, whichever sync commits it, because this transaction may hold removals. */
+  /**
+   * What the next transaction records. Any sync may commit that transaction, and with it the removals to which this
+   * belongs.
+   */
   #state: DeletionState | undefined;
   /** How many missing rows wait for a decision: the last full sync that settled missing rows left them, and no sync has seen them since. */
   #rowsOnHold = 0;

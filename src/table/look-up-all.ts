@@ -3,7 +3,7 @@ import type { LookUp } from './table.ts';
 
 const KEYS_AT_ONCE = 5_000;
 
-/** The keys in parts that can be looked up together. */
+/** Divides keys into parts that are small enough for one look-up. */
 export function* inParts(keys: readonly string[]): Generator<readonly string[]> {
   for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) yield keys.slice(from, from + KEYS_AT_ONCE);
 }

@@ -23,7 +23,7 @@ export interface Derived {
   readonly tally: DerivedTally;
   /** Absences that were published although the hub did not answer for ids that they await. */
   readonly publishedOpen: number;
-  /** How many entries in the index do not fit the hub's records, after these changes; null if the number is unchanged. */
+  /** Number of contradictory absences in the index after these changes; null if it is unchanged. */
   readonly contradictions: number | null;
   /** Students of the changed absences. */
   readonly students: ReadonlySet<string>;

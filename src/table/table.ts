@@ -23,7 +23,7 @@ import type { Deletions } from './deletions.ts';
 import type { Tenant, TenantCollection } from './tenant.ts';
 
 const MAX_PENDING_BYTES = 4_000_000;
-/** Well below the limit of changes in one step of the index. */
+/** Far fewer than Redis takes in one command (`apply` in state/index-store.ts). */
 const MAX_PENDING_CHANGES = 50_000;
 /** For how many rows the time of modification is kept, to notice older rows from a replica that lags behind. */
 const MOST_TIMES = 2_000;
@@ -31,7 +31,10 @@ const MOST_TIMES = 2_000;
 /** Reads values of the index as of the last commit, in the order of the keys. */
 export type LookUp = (area: IndexArea, keys: readonly string[]) => Promise<IndexValues>;
 
-/** Ids of the versions of live absences, and those among them that the hub has not shown yet. */
+/**
+ * Ids of the versions of live absences (whose deletion has not been published), and those among them that the hub has
+ * not shown yet.
+ */
 export interface LiveIds {
   readonly versions: ReadonlySet<string>;
   readonly awaited: ReadonlySet<string>;
@@ -95,7 +98,7 @@ export interface FoundKeys {
 /**
  * A collection's index with the staged batch on top. It looks rows up, decides about them, stages changes and counts.
  *
- * It commits nothing and has no queue. Its user calls one method after another, and applies the staged batch to the
+ * It commits nothing and has no queue. Its caller calls one method after another, and applies the staged batch to the
  * index after the log has committed it.
  */
 export class Table {

@@ -42,7 +42,7 @@ export interface TenantCollection {
 /** A tenant in this process, from its start to its end: what it reads, writes and remembers. */
 export interface Tenant {
   readonly tenantId: string;
-  /** Names this run of the tenant among its owners. */
+  /** Identifies this process as the owner. It is new each time that a process starts the tenant. */
   readonly owner: string;
   readonly topicPrefix: string;
   readonly hub: Hub;

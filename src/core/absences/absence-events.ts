@@ -32,9 +32,9 @@ interface Plan {
 /**
  * Finds the events of changed lists, what `absences` shows, and what has to wait.
  *
- * An absence is DELETED when its last version at the hub is deleted (`HUB`), when its last version has left the hub without a
- * successor (`VANISHED`), or when another absence continues it (`MERGED`). The last two wait for the end of a sync where a page
- * alone cannot show that nothing follows.
+ * An absence is DELETED when its last version at the hub is deleted (`HUB`), when its last version has left the hub
+ * without a successor (`VANISHED`), or when another absence continues it (`MERGED`). As long as a page alone cannot
+ * show that nothing follows, `VANISHED` and `MERGED` wait for the end of the sync.
  */
 export class AbsenceEvents {
   readonly steps: AbsenceStep[] = [];

@@ -16,7 +16,7 @@ export interface AbsenceVersionValue {
   readonly deletedTime?: number | null;
 }
 
-/** Why a version is rejected if it is read with another student than its absence has. */
+/** Why a version is rejected if the hub returns it with a student other than that of its absence. */
 export const OTHER_STUDENT =
   'the record belonged to another student before, but the `student` of an absence never changes';
 

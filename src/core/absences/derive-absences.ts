@@ -29,7 +29,7 @@ export interface DerivedAbsences {
   readonly waiting: readonly string[];
   /** Versions whose records no later derivation needs any more. */
   readonly published: readonly string[];
-  /** Versions that have another student than their absence. */
+  /** Versions whose student is not that of their absence. */
   readonly rejected: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface DerivedAbsences {
 const MEMBERS_AT_MOST = 1_000;
 const NONE: ReadonlySet<string> = new Set();
 
-/** Ids of which to load entries and pointers. After that, load the entries that the pointers name. */
+/** The ids whose entries and pointers must be loaded. After that, load the entries that the pointers name. */
 export function idsToLoad({ rows, vanished, open }: Omit<DeriveInput, 'entries' | 'mode'>): Set<string> {
   const ids = new Set<string>([...vanished, ...open]);
   for (const { id, replaces, replacedBy } of rows) {

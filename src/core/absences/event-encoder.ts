@@ -52,7 +52,8 @@ const A_VERSION = Buffer.from([2]);
 /** `schema`: that of `absence-changes`, in which `previousVersion` (null or a version) follows `version`. */
 export function createEventEncoder(schema: AvroRecord): EncodeEvent {
   const at = schema.fields.findIndex(({ name }) => name === 'version');
-  // Avro writes a record as its fields, one after another, so a part of them is a record too.
+  // Avro writes the fields of a record one after another, so some fields in a row are written like a record of their
+  // own.
   const writeHead = createWriter(schema.fields.slice(0, at));
   const writeTail = createWriter(schema.fields.slice(at + 2));
   const eventOf = intoOneBuffer<Parameters<EncodeEvent>>(([facts, version, previousVersion], output) => {

@@ -21,8 +21,9 @@ const NEW = { isDeleted: false, isContinued: false, hasRefusedLink: false, names
  *
  * A link says that one version comes directly before another one. It is followed if the earlier version is the last of
  * its list, the later version is the first of its list, both lists are of one student, and not both are published. Then
- * the two lists become one. Every other link is refused, and counted: a link of a version to itself, a fork, a join, a
- * loop, a link to another student. A version never leaves its list because links have changed.
+ * the two lists become one. Every other link is refused, and the version is marked (`hasRefusedLink`): a link of a
+ * version to itself, a fork, a join, a loop, a link to another student. Even if its links change, a version never
+ * leaves its list.
  */
 export class VersionLists {
   readonly versions = new Map<string, Version>();
@@ -31,7 +32,7 @@ export class VersionLists {
   readonly touched = new Set<VersionList>();
   /** Lists in which a link was refused: their entries change, although they may have no new event. */
   readonly marked = new Set<VersionList>();
-  /** Versions that the hub has given to another student than that of their list. */
+  /** Versions that the hub has given to a student other than that of their list. */
   readonly rejected: string[] = [];
   /** Links to awaited versions that turned out to be another student's. `by`: the version whose record has the link. */
   readonly #linksToOthers: { by: string; before: string; after: string }[] = [];

@@ -24,9 +24,9 @@ export interface Missing {
    * id.
    */
   readonly before?: string | undefined;
-  /** When the confirming sync that is needed is due, ms since the epoch; null: none is needed. */
+  /** When the confirming sync is due, ms since the epoch; null: none is needed. */
   readonly confirmAtMs: number | null;
-  /** The confirming sync reads every scope, not only those of the missing keys. */
+  /** Whether the confirming sync must read every scope, not only those of the missing keys. */
   readonly confirmsAll: boolean;
   readonly keys: MissingKeys;
 }
@@ -49,7 +49,7 @@ export interface FullSync {
   /** How many more rows the sync missed than a list can hold. */
   readonly unlisted: number;
   readonly missesNeeded: (key: string) => number;
-  /** Another collection is on hold: the tenant removes nothing. */
+  /** Whether another collection is on hold, so that this one removes nothing. */
   readonly isOtherOnHold: boolean;
   /** What a person has approved; null: nobody has. */
   readonly approvedKeys: ReadonlySet<string> | null;
@@ -64,7 +64,7 @@ export interface MissingFacts extends FullSync {
   readonly before: MissingKeys;
   /** When the hold of this collection began, ms since the epoch; null: the collection is not on hold. */
   readonly onHoldSinceMs: number | null;
-  /** The collection is on hold, and the list of its missing rows is lost. */
+  /** Whether the collection is on hold, and the list of its missing rows is lost. */
   readonly isListLost: boolean;
   readonly removedToday: number;
 }
@@ -77,7 +77,7 @@ export interface MissingOutcome {
   readonly wait: MissingKeys;
   /** How many of the waiting rows another full sync must miss before they are removed. */
   readonly unconfirmed: number;
-  /** Neither this collection nor another one is on hold: confirmed rows are removed. */
+  /** Whether confirmed rows are removed, because neither this collection nor another one is on hold. */
   readonly mayRemove: boolean;
   readonly onHoldSinceMs: number | null;
   readonly holdBegins: boolean;

@@ -13,7 +13,8 @@ export interface ScanEvidence {
   /** Nothing of this scope could be read. This proves nothing about the rows of this scope, nor about other scopes. */
   readonly isUnread?: boolean;
   /**
-   * All rows of the scope together are one record. So no other published row can make up for a row that did not come.
+   * All rows of the scope together are one record. So if the scan is short, no published record stands for the rows
+   * that did not come, and the scan cannot count as complete.
    */
   readonly isComposed?: boolean;
   /** The rows of the pages, repeated ones included. */
@@ -58,7 +59,10 @@ export function removalsWait(nameless: number, short: Shortfall | null) {
 
 /** What a scan proves about the rows that it did not bring. */
 export type ScopeVerdict =
-  /** The scan missed these rows. A row is removed once this many consecutive full syncs have missed it. */
+  /**
+   * The published rows of the scope that did not come are missing. A row is removed once this many consecutive full
+   * syncs have missed it.
+   */
   | { readonly kind: 'complete'; readonly missesNeeded: number }
   | { readonly kind: 'short'; readonly shortfall: Shortfall; readonly isComposed: boolean }
   /** It proves nothing, because each row without an id may be one of those that did not come. */

@@ -51,7 +51,6 @@ export function whyHold(
   return null;
 }
 
-/** The same as `formatCount`, which is not used here because the guard imports nothing. */
 /** Rounded, because 0.07 times 100 is 7.000000000000001. */
 function percent(ratio: number): number {
   return Number((ratio * 100).toPrecision(6));

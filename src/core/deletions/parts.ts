@@ -74,7 +74,7 @@ export function needsReason({ collections }: Part): boolean {
 function lostBySchool(listed: Listed, schoolOf: ReadonlyMap<string, string | null>) {
   const missing = Map.groupBy(listed.keys, (key) => schoolOf.get(key) ?? null);
   const knownOfAll = knownOf(listed, schoolOf);
-  // A collection that has lost nearly all rows of several schools is one event.
+  // The loss of nearly all rows of several schools in a collection counts as one event.
   if (missing.size > 1 && isNearlyAllOf(listed.keys.length, knownOfAll)) return [];
   const counts = new Map<string | null, number>();
   for (const school of schoolOf.values()) counts.set(school, (counts.get(school) ?? 0) + 1);

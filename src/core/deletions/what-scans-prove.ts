@@ -16,7 +16,7 @@ export interface SyncVerdict {
 
 /**
  * What the scans of a full sync prove, all together, about the rows that they did not bring. `scopes`: all scopes that
- * exist now, also those that the sync has not read. `scopeOf`: the scope of a key.
+ * exist now, including those that the sync has not read. `scopeOf`: the scope of a key.
  */
 export function verdictsOn(
   scans: readonly ScanEvidence[],

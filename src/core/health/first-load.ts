@@ -2,8 +2,9 @@ import { countOf, formatCount } from '../words.ts';
 import type { CollectionStatus } from './collection-status.ts';
 
 /**
- * How far the first load of a tenant is, or a later load because topics have lost records: `loading: 34,000 of some 200,000
- * rows read, 2 of 5 collections complete`. The total counts only collections whose total the hub has named.
+ * How far the first load of a tenant has got, or a later load because topics have lost records: `loading: 34,000 of
+ * some 200,000 rows read, 2 of 5 collections complete`. The total counts only collections whose total the hub has
+ * named.
  */
 export function firstLoad(collections: readonly CollectionStatus[]): string {
   const offered = collections.filter(({ isNotOffered }) => !isNotOffered);

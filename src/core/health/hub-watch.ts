@@ -27,8 +27,8 @@ export class HubWatch {
   }
 
   /**
-   * Called when the session has ended, so that nobody asks the hub, and when a sync was complete: earlier failures say
-   * nothing about the hub any more.
+   * Forgets earlier failures, which say nothing about the hub any more. Called when a sync was complete, and when the
+   * session has ended, because nobody asks the hub after that.
    */
   forget(): void {
     this.#failingSinceMs = null;

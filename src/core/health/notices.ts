@@ -41,7 +41,10 @@ const PATIENCE_MS: Partial<Record<HealthPart, number>> = {
   removals: 30 * MINUTE_MS,
   load: 6 * 60 * MINUTE_MS,
 };
-/** If a part that comes before these is not well, these follow from it. */
+/**
+ * These parts get no notice of their own if another reason of the tenant comes before them: they follow from that
+ * reason.
+ */
 const CONSEQUENCES: ReadonlySet<string> = new Set('pipeline owner start full watermark load'.split(' '));
 
 /** The rows of a collection that a state is about, by its code. */

@@ -6,11 +6,11 @@ import { TENANT_PARTS, type HealthPart } from './tenant-facts.ts';
 import type { NotReady, OwnerHeartbeat, TenantFacts } from './tenant-facts.ts';
 
 /**
- * - `in-trouble`, before all else, if nothing can be published: the tenant has failed, or a service is away
- * - `needs-person`: there is a decision
- * - the others follow from the first reason: `starting` (the process takes it over, and first asks the hub), `loading` (not
- *   every collection has had a complete full sync), `late` (a collection is older than the configuration promises, or its removals wait),
- *   `in-trouble` (any other), `well` (none)
+ * - `in-trouble`, before all else, if nothing can be published: the tenant has failed, or a service cannot be reached
+ * - `needs-person`: a person must decide something
+ * - the others follow from the first reason: `starting` (a process is taking the tenant over, or has not had an answer
+ * from the hub yet), `loading` (not every collection has had a complete full sync), `late` (a collection is older than
+ * the configuration promises, or its removals wait), `in-trouble` (any other), `well` (none)
  */
 export type TenantState = (typeof GRAVEST)[number];
 const GRAVEST = ['needs-person', 'in-trouble', 'late', 'starting', 'loading', 'well'] as const;
@@ -31,7 +31,7 @@ export interface TenantStatus {
   readonly headline: string;
   readonly ready: boolean;
   readonly needsPerson: boolean;
-  /** How far the first load is; null in any other state. */
+  /** How far the first load has got; null in any other state. */
   readonly firstLoad: string | null;
   /** Why the tenant is not well, the gravest first, and causes before consequences. Not every reason makes it unready. */
   readonly reasons: readonly NotReady[];
@@ -208,8 +208,9 @@ function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {
 }
 
 /**
- * What is wrong with single collections: one reason for each part, in the words of the first one. If every collection
- * that is asked for changes fails, the hub has failed. While it is known that the hub has failed, its collections fail for that reason.
+ * What is wrong with single collections: one reason for each part, in the words of the first one. If the syncs of all
+ * collections that have incremental syncs fail, this is a failure of the hub. While the hub is already known to have
+ * failed, no reason says that syncs fail, because they fail for that reason.
  */
 function ofCollections(collections: readonly CollectionStatus[], isHubKnown: boolean): NotReady[] {
   const reasons = collections.flatMap(({ collection, trouble, late }) =>

@@ -35,8 +35,8 @@ export function unreadableLessons(
 
 const MOST_NAMES = 20;
 /**
- * Only names that consist of letters, and not many of them. An object may also have names of pupils or their ids as
- * keys: these are only counted.
+ * A name that may be shown: it consists of letters, and is short. An object may also have names of pupils or their ids
+ * as keys. Names that do not match, or are too many, are only counted.
  */
 const FIELD_NAME = /^@?[\p{L}_]{1,30}(?:\.[\p{L}_]{1,30})?$/u;
 

@@ -44,7 +44,10 @@ export interface StudentDays {
    * the day of a lesson is unknown, there is only one reject, for all days.
    */
   readonly rows: readonly KeyedRow[];
-  /** True with one reject for all days: the lesson may belong to any day, so no day is known to be complete. */
+  /**
+   * True if there is one reject for all days: a lesson whose day is unknown may belong to any of them, so no day is
+   * known to be complete.
+   */
   readonly isUnread: boolean;
 }
 

@@ -94,8 +94,8 @@ function valueAt(place: unknown, path: readonly string[], at = 0): unknown {
 }
 
 /**
- * Reads a timestamp with an offset or `Z`; a timestamp without one, by the clock in the zone; or only a date, which
- * gives no instant. Null for anything else. `ms` is rounded down.
+ * Reads three forms: a timestamp with an offset or `Z`; a timestamp without an offset, which is a local time of the
+ * zone; and a date alone, which gives no instant. Null for anything else. `ms` is rounded down.
  */
 function readTime(raw: unknown, zone: ZoneClock): { ms: number | null; date: string } | null {
   if (typeof raw !== 'string') return null;
@@ -107,7 +107,7 @@ function readTime(raw: unknown, zone: ZoneClock): { ms: number | null; date: str
   return { ms, date: zone.dateAt(ms) };
 }
 
-/** One element or a list of elements. Null if one of them does not fit: a shorter list would be false. */
+/** One element or a list of elements. Null if one of them does not fit: a shorter list would be wrong. */
 function eachOf<T>(raw: unknown, read: (element: unknown) => T | null): readonly T[] | null {
   const all: T[] = [];
   for (const element of Array.isArray(raw) ? (raw as unknown[]) : [raw]) {

@@ -31,8 +31,8 @@ export function daysOf(window: DayWindow): string[] {
 }
 
 /**
- * The days of a request: one more at either end. The specification does not say whether `to` is included, and in
- * which zone the hub's days begin. A day at the edge of the window must not seem to have no lessons.
+ * The days of a request: one more at either end. The specification says neither whether `to` is included nor in which
+ * time zone the hub's days begin. A day at the edge of the window must not seem to have no lessons.
  */
 export function askedDays(window: DayWindow): DayWindow {
   return { from: addDays(window.from, -1), to: addDays(window.to, 1) };

@@ -21,12 +21,12 @@ export interface BlankedText {
 let scratch = Buffer.alloc(0);
 
 /**
- * Takes the value of every `"dateLastModified": "…"` out of a JSON text, without parsing it. Null when one of them has
- * another value than a timestamp of digits and `T`, `Z`, `:`, `.`, `+`, `-`.
+ * Takes the value of every `"dateLastModified": "…"` out of a JSON text, without parsing it. Null if one of the values
+ * is anything but a timestamp of digits and `T`, `Z`, `:`, `.`, `+`, `-`.
  *
  * Two texts with the same result have the same structure and differ in such values alone: no byte of a value can end a
- * string, and where the values were can be seen in the result. Native search and copies make this several times as fast
- * as `JSON.parse`.
+ * string, and the result shows where the values were. Native search and copies make this several times as fast as
+ * `JSON.parse`.
  */
 export function blankStamps(text: Buffer): BlankedText | null {
   if (scratch.length < text.length) scratch = Buffer.allocUnsafeSlow(text.length);
@@ -48,7 +48,7 @@ export function blankStamps(text: Buffer): BlankedText | null {
   return { bytes: scratch.subarray(0, end), stamps, longestGap };
 }
 
-/** Where the text value of a property opens; -1 when it has another value. */
+/** Where the text value of a property opens; -1 if the value is not a text. */
 function openingQuote(text: Buffer, afterName: number): number {
   let at = afterName;
   while (text[at] === SPACE) at += 1;

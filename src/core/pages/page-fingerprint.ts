@@ -26,7 +26,7 @@ export interface PageFingerprint {
   readonly ids: readonly string[];
 }
 
-/** The digest of a page's text without the times of modification; null when {@link blankStamps} does not take it. */
+/** The digest of a page's text without the times of modification; null if {@link blankStamps} returns null. */
 export function digestOf(text: Buffer): string | null {
   const blanked = blankStamps(text);
   return blanked === null ? null : digest(blanked);

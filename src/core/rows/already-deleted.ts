@@ -2,10 +2,10 @@ import type { ReadableRow } from './decoded-row.ts';
 import { isJsonObject } from './raw-json.ts';
 
 /**
- * Whether a row that is not published yet is deleted already: it is marked `tobedeleted`, or it has a `deletedTime` and
- * replaces no version of a live absence. Public servers leave such rows out of the plain list, and return them for a
- * filter by time. So only a full sync, which reads the plain list, publishes them. `isLive`: whether a version belongs
- * to a live absence.
+ * Whether a row that is not published yet is deleted already: it is marked `tobedeleted`, or it has a `deletedTime`,
+ * and the version that it replaces, if any, does not belong to a live absence (one whose deletion has not been
+ * published). Some servers leave such rows out of the plain list, and return them for a filter by time. So only a full
+ * sync, which reads the plain list, publishes them. `isLive`: whether a version belongs to a live absence.
  */
 export function isAlreadyDeleted(
   { value }: Pick<ReadableRow, 'value'>,

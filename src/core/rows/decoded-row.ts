@@ -5,7 +5,7 @@ export const MAX_RECORD_BYTES = 900_000;
 export interface ReadableRow {
   readonly kind: 'row';
   readonly sourcedId: string;
-  /** Shaped for avsc (`type.encode`): plain records, null for a missing field. */
+  /** A plain object in the shape of the schema. A field that the row lacks is null. */
   readonly value: object;
   /** 16 bytes, a view that stays valid: {@link RowReader} never uses the memory again. */
   readonly hash: Buffer;

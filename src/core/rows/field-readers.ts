@@ -8,8 +8,9 @@ import { parseDate, parseTimestamp } from './timestamps.ts';
 export const MISFIT: unique symbol = Symbol('misfit');
 
 /**
- * Converts a JSON value other than null to the value that avsc encodes, or {@link MISFIT}. If a reader begins to read
- * a value differently, the hash of the row changes, and every such row is published again: see `MAPPING_VERSION`.
+ * Converts a JSON value other than null to the value that core/avro/avro-writer.ts writes, or {@link MISFIT}. If a
+ * reader begins to read a value differently, the hash of the row changes, and every such row is published again: see
+ * `MAPPING_VERSION`.
  */
 export type FieldReader = (raw: unknown) => unknown;
 

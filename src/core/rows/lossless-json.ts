@@ -9,7 +9,7 @@ import { rawJson } from './raw-json.ts';
 const MAY_LOSE_DIGITS = /[:,[]\s*-?\d(?:[\d.]{15}|[\d.]*[eE][-+]?\d+\s*[,\]}])/;
 /** A body that is neither object nor array is too rare to need the fast path. */
 const CONTAINER = /^\s*[{[]/;
-/** A longer number is kept as its digits, because comparing the digits could take time. */
+/** A longer number is kept as its digits, because comparing the digits could take too long. */
 const LONGEST_COMPARED = 1_000;
 
 /**

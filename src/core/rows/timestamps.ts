@@ -58,7 +58,7 @@ function leadingEpochDay(text: string): number {
   return epochDay(twoDigits(text, 0) * 100 + twoDigits(text, 2), twoDigits(text, 5), twoDigits(text, 8));
 }
 
-/** Days since the epoch of exactly `YYYY-MM-DD`; NaN for anything else, also for a day that does not exist. */
+/** Days since the epoch of exactly `YYYY-MM-DD`; NaN for anything else, including a day that does not exist. */
 export function parseDate(text: string): number {
   const day = text.length === 10 ? leadingEpochDay(text) : NaN;
   return day > NO_DAY ? day : NaN;
