@@ -2,13 +2,16 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * A command in a text for people: the name of the program before a verb, an option, or the options of its usage. The default of
- * `kafka.topicPrefix` is the same word, and may stand before any other word.
+ * A command in a text for people: the name of the program, if a verb, an option, or the `[options]` of a usage line
+ * follows it. The default of `kafka.topicPrefix` is the same word, and may stand before any other word.
  */
 const COMMAND =
   /(?<![\w./-])rollcall (?=(--[a-z]|\[options\]|(?:init|check|status|tail|topics|state|run|pull|plan|deletes|verify|republish|contract|hub|help)\b))/g;
 
-/** A text for people, with the commands in it as they work where they are printed. `config`: what `--config` has named. */
+/**
+ * Rewrites the commands in a text for people, so that the reader can run them as they are. `config`: what `--config`
+ * has named.
+ */
 export function commandsHere(text: string, config?: string): string {
   const path = config === undefined || /^[\w./-]+$/.test(config) ? config : JSON.stringify(config);
   const option = path === undefined ? '' : `--config ${path} `;

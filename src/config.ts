@@ -97,7 +97,7 @@ let jsonSchema: JsonSchema | undefined;
 
 /** Returns the JSON Schema (draft 2020-12) of the file; `config.schema.json` allows `${…}` for its values too. */
 export function configJsonSchema(): JsonSchema {
-  // Through JSON, Zod's schema becomes a plain tree. That takes longer than to check a file.
+  // Through JSON, Zod's schema becomes a plain tree. This takes longer than checking a file.
   jsonSchema ??= JSON.parse(
     JSON.stringify(z.toJSONSchema(configSchema, { io: 'input', override: useAnyOf })),
   ) as JsonSchema;

@@ -11,7 +11,8 @@
  * - `retry`: the error is transient and the same attempt may succeed (the hub's 5xx, a broken connection)
  * - `restart`: the state of the log is uncertain; the process owns the tenant again, catches up and continues
  * - `person`: only a change of configuration or rights, or a decision, resolves it
- * - `fail`: as `person`, and no new session could go on either: the tenant has failed, and is tried again every five minutes
+ * - `fail`: as `person`, and a new session would fail, too. So the tenant counts as failed, and is tried again only
+ *   every five minutes
  */
 type Reaction = 'retry' | 'restart' | 'person' | 'fail';
 
@@ -147,7 +148,7 @@ export function isUntrusted(code: unknown): boolean {
   );
 }
 
-/** Whether a code says that no TLS connection came about, for a reason other than an untrusted certificate. */
+/** Whether a code says that no TLS connection could be made, for a reason other than an untrusted certificate. */
 export function isTls(code: string): boolean {
   return code.startsWith('ERR_SSL') || code === 'EPROTO';
 }

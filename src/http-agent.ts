@@ -19,7 +19,7 @@ export interface HttpAgent {
   destroy(): Promise<void>;
 }
 
-/** The authority that a server's certificate is from, and the certificate of this client. */
+/** The authority that must have issued a server's certificate, and the certificate of this client. */
 export type Certificates = Pick<
   ConnectionOptions,
   'ca' | 'cert' | 'key' | 'passphrase' | 'rejectUnauthorized'

@@ -88,9 +88,9 @@ function pages(): string[] {
 
 /**
  * What the documentation says about a topic, with commands in place of links to documents. If the topic is a word of
- * the glossary, or the name of a part of a tenant, this is what the glossary says, and why the part is not ready.
- * Otherwise it is the first of these that exists: the section of the runbooks, the page, any section with this heading.
- * `verbs`: what else could be meant. Throws `USAGE_INVALID`.
+ * the glossary, this is its entry there. If the topic is the name of a part of a tenant, this is why the part may not
+ * be ready. If it is both, both are returned. Otherwise it is the first of these that exists: the section of the
+ * runbooks, the page, any section with this heading. `verbs`: what else could be meant. Throws `USAGE_INVALID`.
  */
 export function pageOn(topic: string, verbs: readonly string[] = []): string {
   const wanted = topic.toLowerCase();

@@ -205,7 +205,7 @@ function show(
   output.line();
 }
 
-/** Each trouble of collections that the headline does not tell. */
+/** Prints each trouble of collections that the headline does not mention. */
 export function showTroubles(output: Output, { headline, collections }: TenantStatus, nowMs: number): void {
   const { colors } = output;
   const all = collections.flatMap(({ collection, trouble }) => (trouble ? [{ collection, ...trouble }] : []));

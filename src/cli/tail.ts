@@ -138,7 +138,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
     // A stop, also while connecting, is a normal end.
     if (!signal.aborted) throw error;
   }
-  // The last line of a receipt is its verdict.
+  // A receipt ends with its verdict, so the number of records does not follow it.
   if (about === undefined) output.note(countOf(shown, 'record'));
 }
 

@@ -222,7 +222,7 @@ async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFla
   return report(output, 'deleted', topics, true);
 }
 
-/** Throws `USAGE_INVALID`. */
+/** Returns the parts of the name of a topic that may be purged. Throws `USAGE_INVALID` for any other topic. */
 function purgeable(topic: string, wanted: ReadonlySet<string>) {
   const parts = partsOfTopic(topic);
   if (parts !== null && !wanted.has(topic)) return parts;
@@ -256,7 +256,7 @@ interface Named {
   readonly name: string;
 }
 
-/** Says what the command has done, or would do if it was confirmed. Returns the exit code. */
+/** Says what the command has done, or would do if it were confirmed. Returns the exit code. */
 function report(output: Output, what: string, topics: readonly Named[], isDone: boolean): number {
   const names = topics.map(({ name }) => name);
   output.line(`${isDone ? '✓' : 'To be'} ${what}: ${names.join(', ')}`);

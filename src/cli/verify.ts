@@ -207,7 +207,8 @@ function doubtOn(
 ): Pick<CollectionReport, 'why' | 'remedy'> | null {
   if (plan !== undefined && plan.outcome !== 'complete')
     return { why: plan.why, remedy: plan.outcome === 'inconclusive' ? AGAIN : plan.remedy };
-  // A short plan raises no doubt: if it is complete, as many rows are published as the hub counts.
+  // Even if the plan is short, there is no doubt. Such a plan is complete only if at least as many rows are published
+  // as the hub counts.
   if (isLoaded) return removalsWait(plan?.nameless ?? 0, null);
   return {
     why: 'it cannot be compared yet, because it has had no complete full sync',
@@ -230,9 +231,10 @@ const KINDS: Readonly<Record<keyof CollectionPlan['keys'], Finding['kind'] | nul
 };
 
 /**
- * The differences between hub and topic that a planned full sync shows, each with what will settle it. Without Redis none
- * counts as settled by an incremental sync that has read the row already: the index of the running process is in its
- * memory, which nobody else can see, and may take for published what the topic lacks.
+ * The differences between hub and topic that a planned full sync shows, each with what will settle it. Without Redis,
+ * the index of the running process is in its memory, where nobody else can see it. This index may have a row that the
+ * topic lacks, and then no sync publishes the row. So without Redis, a missing or different row that the incremental
+ * syncs have already passed counts as wrong, and not as settled by the next full sync.
  */
 function plannedIn({ collection, keys, news }: CollectionPlan, hasRedis: boolean): Difference[] {
   return (Object.keys(KINDS) as (keyof typeof KINDS)[]).flatMap((planned) => {

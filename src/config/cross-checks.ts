@@ -7,8 +7,9 @@ import { DERIVED_COLLECTIONS, isCollectionName } from '../model/collections.ts';
 type Written = Readonly<Record<string, unknown>>;
 
 /**
- * Checks keys against each other. It works on the unparsed file, so that one error lists these problems together with
- * the schema's, and skips values of a wrong shape, which the schema reports.
+ * Checks keys against each other. `value` is the content of the file before the schema has converted it, so that one
+ * error lists these problems together with those that the schema finds. Values of a wrong shape are skipped, because
+ * the schema reports them.
  */
 export function crossCheck(value: unknown): Finding[] {
   const root = mapOf(value);
@@ -59,7 +60,7 @@ function settingsFindings(tenant: Written, hasKey: boolean): Finding[] {
 
 const NEEDED = 'names a field that Rollcall needs';
 
-/** A problem for each field of a collection that the mapping takes out and must not. */
+/** Returns a problem for each field of a collection that `drop` or `pseudonymise` names but must not name. */
 function mappedFields(
   tenant: Written,
   collection: string,

@@ -14,7 +14,10 @@ const EXPECTED: Readonly<Record<string, string>> = {
 
 const WANTS_NO_TEXT: ReadonlySet<string | undefined> = new Set([EXPECTED['array'], EXPECTED['object']]);
 
-/** Whether some value of a `${…}` solves the problem: not if its key must not be there, nor if no text may be there. */
+/**
+ * Whether some value of a `${…}` would solve the problem. None does if the key is not allowed at all, or if its value
+ * must be a list or a map.
+ */
 export function isSolvedByText({ isOfKey, message }: Pick<Problem, 'isOfKey' | 'message'>): boolean {
   return isOfKey !== true && !WANTS_NO_TEXT.has(message);
 }

@@ -21,7 +21,10 @@ const NOTHING: ConfigChange = { added: [], changed: [], removed: [] };
 
 /** The configuration of a running process, which follows its file and those of `${file:/path}`. */
 export class RunningConfig {
-  /** In force: {@link changed} replaces its tenants and `deletions`. */
+  /**
+   * The configuration in force. {@link changed} replaces its tenants, its `deletions` and its secrets. It also adds the
+   * key of pseudonyms if there was none.
+   */
   readonly config: Config;
   /** When the configuration in force was read, ms since the epoch. */
   sinceMs = Date.now();
@@ -91,7 +94,7 @@ export class RunningConfig {
  */
 function adopt(config: Config, next: Config): ConfigChange {
   const before = new Map(config.tenants.map((tenant) => [tenant.id, tenant]));
-  // Another `deletions` changes every tenant.
+  // A change of `deletions` counts as a change of every tenant.
   const areDeletionsSame = isDeepStrictEqual(config.deletions, next.deletions);
   config.tenants = next.tenants.map((tenant) => {
     const was = before.get(tenant.id);

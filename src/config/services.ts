@@ -13,7 +13,7 @@ import {
 } from './fields.ts';
 import { Secret } from './redacted-secret.ts';
 
-/** Large enough for the bundle of a system's authorities. */
+/** Large enough for the certificates of all authorities that a system trusts. */
 const MOST_PEM_CHARACTERS = 1_048_576;
 
 /** Certificates are not secret, but they change with their files, as the key that belongs to them does. */

@@ -18,7 +18,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
  * Fills `${NAME}` from the environment and `${file:/path}` from a file. If a file ends with a line break, as editors
- * and Secrets add it, this line break is left out. `$${` stands for `${`. It does not fill placeholders within
+ * and Secrets often add one, this line break is left out. `$${` stands for `${`. It does not fill placeholders within
  * filled-in values.
  */
 export function fillText(text: string, sources: FillSources): { text: string; problems: FillProblem[] } {

@@ -42,8 +42,8 @@ export function readYaml(text: string, sources: YamlSources): YamlFile {
 }
 
 /**
- * The errors of the parser. For a key of several lines, it reports two. Only the one is kept that fits the usual mistake: a
- * value, and a next line that is indented further.
+ * The errors of the parser. For a key of several lines, it reports two. Only the one that fits the usual mistake is
+ * kept: a value, followed by a line that is indented further.
  */
 function syntaxErrors({ errors, warnings }: Document.Parsed): YAMLError[] {
   const all = [...errors, ...warnings];

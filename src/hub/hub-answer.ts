@@ -14,7 +14,9 @@ export interface HubAnswer {
   readonly body: unknown;
   /** The body, decompressed. */
   readonly raw: Buffer;
-  /** The remembered page whose bytes the answer has, so that it was not parsed; null for any other answer. */
+  /**
+   * The remembered page that the answer was recognised as. The answer was then not parsed. Null for any other answer.
+   */
   readonly known: RememberedPage | null;
   /** False if U+FFFD replaced bytes that are not UTF-8 (RFC 8259, section 8.1). */
   readonly isUtf8: boolean;

@@ -46,7 +46,7 @@ export class LargeAnswer extends HubError {
   }
 }
 
-/** The error if even a request for a single row has failed like this. */
+/** The error if even a request for a single row gets an answer that is too large. */
 export function noSmallerPage({ code, message }: HubError): HubError {
   const orElse = code === 'HUB_RESPONSE_TOO_LARGE' ? ', or raise hub.maxResponseBytes' : '';
   return new HubError(code, `${message}, even for limit=1`, {

@@ -16,7 +16,7 @@ export interface HubSettings {
   readonly scope: string;
   readonly pageSize: number;
   readonly paging: PagingMode | 'auto';
-  /** `ignored`: the totals of scans are left out. */
+  /** `ignored`: Rollcall ignores how many rows the hub counts. */
   readonly totals?: 'compared' | 'ignored' | undefined;
   readonly maxConcurrentRequests: number;
   readonly requestTimeoutMs: number;
@@ -40,7 +40,9 @@ export interface HubPage {
   /** What {@link ReadOptions.readVersion} returned for the request. */
   readonly readVersion: number;
   readonly bytes: number;
-  /** Set when {@link ReadOptions.pages} recognised the page: its rows differ in their times of modification at most. */
+  /**
+   * Set when {@link ReadOptions.pages} recognised the page. Then only the times of modification of its rows may differ.
+   */
   readonly known?: RememberedPage | undefined;
   /**
    * Returns what the page can be recognised by; null if a page with other rows could have the same fingerprint. Left
@@ -56,7 +58,8 @@ export interface ScanEnd {
    * - `short-page`: a page has fewer rows than a limit that the hub honoured before (rule 2)
    * - `empty-page`: a page without rows follows pages with rows
    * - `total-reached`: the scan has as many rows as `X-Total-Count` says, and the last page is neither full nor the
-   *   first; or every way of paging returns the same rows, as many as the total, on a page that is not full
+   *   first; or every way of paging returns the same page, which has as many rows as `X-Total-Count` says, but not
+   *   exactly as many as the limit
    * - `no-rows`: the first page is an empty list or a 204
    * - `missing-list`: a body lacks the list; this proves nothing about the hub's rows
    * - `repeated-page`: the hub ignores every way of paging and returns the same page, not a full one,
@@ -113,10 +116,9 @@ export interface FoundRow {
  */
 export interface Hub {
   /**
-   * Scans a collection page by page, in the hub's order, and fetches one page ahead; of {@link ReadOptions.pages}, as many as
-   * the limit of concurrent requests allows.
-   * A row may come twice if the hub pages by offset. Throws when a page fails after retries: the pages before
-   * are valid, but the scan proves nothing.
+   * Scans a collection page by page, in the hub's order, and fetches one page ahead, or as many of
+   * {@link ReadOptions.pages} as the limit of concurrent requests allows. A row may come twice if the hub pages by
+   * offset. Throws when a page fails after retries: the pages before are valid, but the scan proves nothing.
    */
   readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd>;
 
@@ -144,8 +146,8 @@ export interface ScheduleAnswer {
 }
 
 /**
- * Reads all pages of a student's lessons from the hub's Core API (spec 4.4), or throws. Errors are `RollcallError`s with a `HUB_…`
- * code; a body without a list of lessons and a listing without end are errors too.
+ * Reads all pages of a student's lessons from the hub's Core API (spec 4.4), or throws. Errors are `RollcallError`s
+ * with a `HUB_…` code; a body without a list of lessons is an error, too, and so is an endless listing.
  */
 export type ReadSchedule = (asked: {
   readonly student: string;

@@ -13,9 +13,10 @@ const LONG_MS = 30_000;
 export type LargeTurn = ReturnType<typeof largeTurn>;
 
 /**
- * A scan's turn to have a large answer in memory. It lasts from the receipt of the answer until the reader is done
- * with it. In the whole process, one scan has a turn at a time. `ofHub`: the only permit of the hub: a hub whose reader
- * is late gets no second turn. `after`: resolves when other scans of the same reader, which come first, are done.
+ * A scan's turn to have a large answer in memory. It lasts from the receipt of the answer until the reader is done with
+ * it. In the whole process, one scan has a turn at a time. `ofHub` has the only permit of the hub, so a hub gets no
+ * second turn while the reader of the first one takes long. `after`: resolves when other scans of the same reader,
+ * which come first, are done.
  */
 export function largeTurn(ofHub: Semaphore, signal: AbortSignal, after?: Promise<void>) {
   let end = (): void => undefined;

@@ -7,7 +7,10 @@ export interface ByteBudget {
   left: number;
 }
 
-/** The answers that wait for their turn, in all scans of the process: many tenants may run their full syncs at the same time. */
+/**
+ * How many bytes of answers may wait for their turn, in all scans of the process together, because many tenants may run
+ * their full syncs at the same time.
+ */
 export const WAITING_ANSWERS: ByteBudget = { left: 16_000_000 };
 
 interface PrefetchOptions {
@@ -97,8 +100,9 @@ export function prefetchPages({ requests, budget, pagesAtMost, pages, request }:
     },
 
     /**
-     * The read version for a request that is sent after the waiting ones, and whose answer is used before them: that of
-     * the page before. A read version that is too old is safe, as if the hub had taken long to answer.
+     * The read version for a request that is sent after the waiting ones, but whose answer is used before their
+     * answers. It gets the read version of the page before. A read version that is too old is safe, as if the hub had
+     * taken long to answer.
      */
     asOfPageBefore: (readVersion: number) => Math.min(readVersion, newest),
 

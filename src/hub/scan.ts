@@ -203,7 +203,10 @@ class Scanner {
     return because === 'too-large';
   }
 
-  /** A 400 may mean that the hub does not accept a short limit, or does not know a parameter: the scan tries without it. */
+  /**
+   * A 400 or 422 may mean that the hub does not accept a smaller limit, or a parameter. Returns true if the scan is to
+   * ask at once with the usual limit, without the parameter for the order, or by offset.
+   */
   #triesOtherwise({ status }: HubError): boolean {
     if (status !== 400 && status !== 422) return false;
     const { mode, pages } = this.#state;

@@ -29,7 +29,7 @@ interface TokenTools {
 
 /** For this long after its issue, a token may be refused because the clocks of the hub and of its token service differ. */
 export const YOUNG_TOKEN_MS = 60_000;
-/** How long a request waits at least after such a refusal: clocks seldom differ by more than this. */
+/** The shortest time that a request waits after such a refusal. Clocks seldom differ by more than this. */
 export const YOUNG_TOKEN_PAUSE_MS = 3_000;
 
 export interface Token {

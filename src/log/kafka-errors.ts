@@ -5,8 +5,9 @@ import { causesOf, innermost, type KafkaFailure } from './kafka-failure.ts';
 // (errors.ts). Which requests are sent again after a failure is decided in transactional-producer.ts (`PASSING`).
 
 /**
- * Describes a failure by a text of kafkajs or a code. Other texts are not safe: a broker's answer to a login, and the
- * error of a decoder, may quote their input (invariant 9).
+ * Describes a failure by its message, if kafkajs or {@link RequestFailure} wrote the message, and otherwise by its
+ * code. Other messages are not safe: a broker's answer to a login may quote the login, and the error of a decoder may
+ * quote the data (invariant 9).
  */
 function reasonOf(failure: KafkaFailure): string {
   if (isOfLibrary(failure) && !isLogin(failure)) return failure.message;
@@ -163,8 +164,8 @@ function on({ topic }: KafkaFailure): string {
 }
 
 /**
- * Explains the failure of a commit, as {@link kafkaError} does: the outcome of the commit is known only if Kafka
- * refuses it.
+ * Explains the failure of a commit. If Kafka has refused the commit, {@link kafkaError} explains the failure. After any
+ * other failure, the outcome of the commit is not known.
  */
 export function commitError(error: unknown, doing: string): RollcallError {
   const refusal = kafkaError(error, doing);

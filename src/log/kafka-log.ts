@@ -28,7 +28,9 @@ import { appendEndMarkers, tenantProducer, type EndMarkers, type TenantProducer 
 import { TenantTopics } from './tenant-topics.ts';
 import type { TransactionalProducer } from './transactional-producer.ts';
 
-/** The log of a tenant; one transactional producer (`transactional.id` = `<p>.<t>`) writes its topics. */
+/**
+ * The log of a tenant. One transactional producer, whose `transactional.id` is `<prefix>.<tenant>`, writes its topics.
+ */
 export class KafkaLog extends TenantTopics implements TenantLog {
   readonly #options: OwnerOptions;
   readonly #producer: TenantProducer;
@@ -169,7 +171,9 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   }
 }
 
-/** Sends all batches. Returns the offsets, with the last offset of each partition that was sent to. */
+/**
+ * Sends all batches. Returns the offsets of `before`, in which each partition that was sent to has its new last offset.
+ */
 async function sendAll(
   producer: TransactionalProducer,
   outgoing: OutgoingBatches,

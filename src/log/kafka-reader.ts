@@ -56,9 +56,9 @@ const PARTITION_BYTES = 4_194_304;
 /**
  * Reads stretches of partitions with `read_committed`, each in order, to their ends.
  *
- * It detects an end by the position after what was fetched: no handler sees a last record that was compacted away, or
- * that belongs to an aborted transaction. So the offset before `to` must be a live record or a control batch: see
- * `appendEndMarkers`.
+ * It detects an end by the position after what was fetched, and not by the last record that a handler gets: a record of
+ * an aborted transaction, for example, reaches no handler. For this, the offset before `to` must still be in the log,
+ * as that of a record or of a control batch (see `appendEndMarkers`).
  */
 export async function readStretches(options: ReadOptions): Promise<void> {
   const { signal, sleep = delay } = options;
@@ -89,7 +89,7 @@ class StretchReader {
   readonly #options: ReadOptions;
   /** Unread stretches, by `<topic>/<partition>`; `from` advances with the handled messages. */
   readonly #open = new Map<string, Stretch>();
-  /** Original ends of the stretches that were extended by undecided records. */
+  /** The original ends of the stretches that were extended, so that they include undecided records. */
   readonly #stableEnds = new Map<string, number>();
   #progressAtMs = performance.now();
   #answeredAtMs = performance.now();
@@ -105,12 +105,12 @@ class StretchReader {
     return this.#open.size === 0;
   }
 
-  /** For how many ms not all leaders have answered. */
+  /** The time since all leaders last answered, ms. */
   get unansweredMs(): number {
     return performance.now() - this.#answeredAtMs;
   }
 
-  /** Reads until all is read, or something fails, or the signal aborts; never leaves a handler running. */
+  /** Reads until everything has been read, something fails, or the signal aborts. Never leaves a handler running. */
   async attempt(): Promise<void> {
     const { kafka, signal } = this.#options;
     const topics = new Set([...this.#open.values()].map(({ topic }) => topic));
@@ -211,8 +211,8 @@ function batchUnreadable({ topic, partition }: TopicPartition, offset: number): 
 }
 
 /**
- * Says, for a remedy, how to empty a topic. `rollcall topics recreate` cannot do this for `progress`, because it reads
- * `progress` first.
+ * Returns the part of a remedy that says how to empty a topic. `rollcall topics recreate` cannot do this for
+ * `progress`, because it reads `progress` first.
  */
 function beginningAgain(topic: string): string {
   const parts = partsOfTopic(topic);

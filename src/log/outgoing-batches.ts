@@ -12,7 +12,7 @@ interface OutgoingBatch extends PartitionBatch {
   readonly batch: RecordBatch;
 }
 
-/** The bytes of a key, in memory that the next key uses again. */
+/** A buffer for the bytes of a key, which is reused for the next key. */
 let keyBytes = Buffer.allocUnsafe(256);
 
 /** The partition of a key by murmur2, as the contract requires and Java's client does by default. */
@@ -64,7 +64,10 @@ const SEED = 0x9747b28c;
 const MULTIPLIER = 0x5bd1e995;
 const SHIFT = 24;
 
-/** Returns Kafka's murmur2 of the first `length` bytes, 32 bits with sign (org.apache.kafka.common.utils.Utils.murmur2). */
+/**
+ * Returns Kafka's murmur2 of the first `length` bytes, as a signed 32-bit integer
+ * (org.apache.kafka.common.utils.Utils.murmur2).
+ */
 function murmur2(bytes: Uint8Array, length: number): number {
   let hash = SEED ^ length;
   const tail = length & ~3;

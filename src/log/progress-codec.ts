@@ -33,7 +33,7 @@ interface Renamed {
   readonly lastCompleteFull: Omit<LastCompleteFull, 'startedAtMs'> & { readonly startedAt: number };
   readonly owner: string;
   readonly ownedSince: number;
-  /** IANA name of the zone whose clock counts the days of `schedules`. */
+  /** IANA name of the time zone in which the days of `schedules` are counted. */
   readonly timeZone: string;
 }
 

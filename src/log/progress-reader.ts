@@ -84,8 +84,8 @@ export type KnownProgress = Pick<
 >;
 
 /**
- * A broker that dies is noticed after 9 s, and others lead its partitions then, if they can. A person waits for the answer, and
- * can ask again.
+ * A broker that dies is noticed after 9 s. Other brokers, if there are any, then lead its partitions. A person waits
+ * for the answer, and can ask again.
  */
 const LED_WITHIN_MS = 12_000;
 

@@ -31,7 +31,7 @@ export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges
       const found = await super.ranges(suffixes);
       const isBehind = found.some((each) => this.#isBehind(each));
       if (!isBehind || waitedMs >= MARKERS_WITHIN_MS) {
-        // Records that do not come within this time are lost. Later reads do not wait for them.
+        // Records that do not come within this time count as lost: later reads do not wait for them.
         if (isBehind) this.#known = {};
         return found;
       }
@@ -90,11 +90,11 @@ export function topicReader(
   }
 
   return {
-    /** Moves to the present ends of the topics without reading. Throws `KAFKA_…`. */
+    /** Moves to the current ends of the topics without reading. Throws `KAFKA_…`. */
     async skip(): Promise<void> {
       advanceTo(await log.ranges(topics));
     },
-    /** Reads from its position to the present ends of the topics. Throws `KAFKA_…`. */
+    /** Reads from its position to the current ends of the topics. Throws `KAFKA_…`. */
     async readOn(signal: AbortSignal): Promise<void> {
       const ranges = await log.ranges(topics);
       const grown = ranges.filter(({ topic, partitions }) => {

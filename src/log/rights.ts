@@ -53,7 +53,7 @@ function patternOf(on: Right['on'], names: readonly string[]): string {
 /** The names of what a mirror uses in Kafka, by kind. */
 export type UsedResources = Readonly<Record<Right['on'], readonly string[]>>;
 
-/** The operations that a mirror needs, by kind of what they are on. In Kafka, Read and Write include Describe. */
+/** The operations that a mirror needs on each kind of resource. In Kafka, Read and Write include Describe. */
 export const NEEDED_OPERATIONS: Readonly<Record<Right['on'], readonly Right['operation'][]>> = {
   topic: ['Create', 'Describe', 'DescribeConfigs', 'Read', 'Write'],
   group: ['Read'],

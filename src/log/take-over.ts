@@ -16,7 +16,7 @@ export interface OwnerOptions extends TenantTopicsOptions {
   readonly schemas: TenantSchemas;
   /** Returns the Avro body of a record of `progress`. */
   readonly encodeProgress: (value: ProgressValue) => Buffer;
-  /** IANA name of the zone whose clock counts the days of `schedules`. */
+  /** IANA name of the time zone in which the days of `schedules` are counted. */
   readonly timeZone: string;
   /** Identifies this process during its lifetime. */
   readonly owner: string;

@@ -11,7 +11,10 @@ import type { Registry } from './registry/registry.ts';
 import type { EndMarkers } from './tenant-producer.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
-/** Used if a broker does not report the setting. It is the longest time that the contract allows. */
+/**
+ * Used if a broker does not report `segment.ms` or `max.compaction.lag.ms`. It is the longest `segment.ms` that the
+ * contract allows.
+ */
 const DAY_MS = 24 * 3_600_000;
 
 export interface TenantTopicsOptions {
@@ -25,7 +28,7 @@ export interface TenantTopicsOptions {
 export class TenantTopics {
   /** A reader that does not own the tenant waits until transactions are decided, and treats a missing topic as empty. */
   protected readonly isOwner: boolean = true;
-  /** Also the tenant's transactional id. */
+  /** `<prefix>.<tenant>`: the tenant's transactional id. */
   protected readonly id: string;
   readonly #options: TenantTopicsOptions;
 

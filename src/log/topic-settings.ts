@@ -107,8 +107,8 @@ const BETWEEN_ATTEMPTS_MS = 100;
 /**
  * Compares topics with the contract. Throws `KAFKA_…`.
  *
- * Each request may go to another broker. Directly after a topic was created or deleted, one broker knows this and
- * another one does not. In this case the brokers are asked again.
+ * Each request may go to another broker. Directly after a topic was created or deleted, one broker may know this while
+ * another does not. In this case, the brokers are asked again.
  */
 export async function inspectTopics(
   kafka: Pick<KafkaConnections, 'askAny' | 'partitionsOf'>,

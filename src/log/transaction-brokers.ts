@@ -36,12 +36,12 @@ export interface PartitionAnswer extends TopicPartition {
 /**
  * Why a request was not done:
  * - `refused`: the broker answered with an error, whose `type` Kafka's protocol defines; it may name a topic
- * - `unsent`: no connection came about
+ * - `unsent`: no connection could be made
  * - `unanswered`: nobody knows what the broker did, or still will do
  */
 export class RequestFailure extends Error {
   readonly outcome: 'refused' | 'unsent' | 'unanswered';
-  /** Such as `TOPIC_AUTHORIZATION_FAILED`; only of a refusal. */
+  /** For example `TOPIC_AUTHORIZATION_FAILED`. Only a refusal has a type. */
   readonly type: string | undefined;
   readonly topic: string | undefined;
 
@@ -63,7 +63,7 @@ const TEXTS = {
   unanswered: 'a broker did not answer',
 };
 
-/** The requests of a transactional producer. Each is sent once at most, and rejects with a {@link RequestFailure}. */
+/** The requests of a transactional producer. Each is sent at most once, and rejects with a {@link RequestFailure}. */
 export interface TransactionBrokers {
   /** Node ids of the partitions' leaders, by `<topic>/<partition>`; a partition without a leader is left out. */
   leadersOf(topics: readonly string[]): Promise<ReadonlyMap<string, number>>;

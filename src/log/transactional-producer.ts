@@ -65,7 +65,7 @@ const PASSING = new Set([
   'UNKNOWN_TOPIC_OR_PARTITION',
 ]);
 
-/** Sequence numbers of a partition are of 31 bits (KIP-98). */
+/** The sequence numbers of a partition have 31 bits (KIP-98). */
 const SEQUENCES = 2 ** 31;
 
 /** Whether a request may be sent again although nobody knows what became of it. */
@@ -77,12 +77,12 @@ type Repetition = 'repeatable' | 'once';
  *   may be repeated.
  * - A batch gets its sequence number once, when it is sealed. It is sent again only after its leader has refused it. It
  *   then has the same bytes, so that a leader that has already appended it recognises it.
- * - The answers of all brokers are awaited before anything is repeated, and they are kept by partition: whatever elections
- *   come in between, no partition is left out, and none is asked for twice.
+ * - The answers of all brokers are awaited before anything is repeated, and they are kept by partition: whatever
+ *   elections come in between, no batch is left out, and none is sent again after its leader has confirmed it.
  * - A batch or a commit without an answer is not repeated, since the broker may still act on the first one later.
  *
- * After a method has failed, the producer must be discarded: a next one makes Kafka abort what is open. A method must end
- * before the next one is called.
+ * After a method has failed, the producer must be discarded: the next producer makes Kafka abort the open transaction.
+ * A method must end before the next one is called.
  */
 export class TransactionalProducer {
   readonly #options: TransactionalProducerOptions;
@@ -213,7 +213,7 @@ export class TransactionalProducer {
     return this.#coordinator;
   }
 
-  /** Tries until it succeeds, until it fails in a way that does not pass, or until the time is over. */
+  /** Tries until it succeeds, fails in a way that does not pass, or runs out of time. */
   async #retry<T>(repetition: Repetition, request: () => Promise<T>): Promise<T> {
     const { now, sleep } = this.#options;
     for (let failures = 1; ; failures += 1) {

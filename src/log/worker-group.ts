@@ -45,21 +45,22 @@ interface JoinedGroup {
 /** The type that Kafka keeps for the group: no consumer can join it by mistake. */
 const PROTOCOL_TYPE = 'rollcall';
 /**
- * The name of {@link assign}. If a later version assigns tenants in another way, it must also offer this name.
- * Otherwise it cannot join a group that has members of this version.
+ * The name under which the group knows the way in which {@link assign} assigns tenants. If a later version assigns
+ * tenants in another way, it must also offer this name. Otherwise it cannot join a group that has members of this
+ * version.
  */
 const PROTOCOL = 'sticky';
 const HEARTBEATS_IN_SESSION = 5;
 const LONGEST_HEARTBEAT_MS = 2_000;
 /**
- * How long before the end of the session the lease ends. With the grace after it, one second is left until Kafka may
- * give the tenants to another worker.
+ * The lease ends this long before the membership can time out (`kafka.session`). With the grace after it, one second is
+ * left until Kafka may give the tenants to another worker.
  */
 const LEASE_MARGIN_MS = 1_500;
 /** A busy process gets this much more time to read an answer that has already come. */
 const GRACE_MS = 500;
 const RETRY: Backoff = { firstMs: 500, longestMs: 2_000 };
-/** The answers of Kafka while a new cluster makes the topic of its groups, or while a coordinator loads them. */
+/** The answers of Kafka while a new cluster creates its topic for groups, or while a coordinator loads the groups. */
 const COORDINATOR_COMES = /COORDINATOR_NOT_AVAILABLE|LOAD_IN_PROGRESS|NOT_COORDINATOR/;
 const COMES_WITHIN_MS = 30_000;
 const LEAVE_WITHIN_MS = 2_000;
@@ -68,8 +69,9 @@ const LEAVE_WITHIN_MS = 2_000;
  * The membership of this process in the group of the workers that share the tenants of a configuration. Kafka's
  * coordinator keeps the members and picks a leader, which assigns the tenants.
  *
- * It is no consumer of kafkajs: such a consumer comes back from a failure as a new member, and the group then waits
- * one session for the old member. This membership keeps its id when a coordinator dies or moves.
+ * It does not use the consumer of kafkajs. After a failure, that consumer joins as a new member, and the group then
+ * waits until the old member times out (`kafka.session`). This membership keeps its id when a coordinator dies or
+ * moves.
  *
  * The membership only saves work. The transactional producer ensures that each tenant has one writer (invariant 7).
  */
@@ -202,8 +204,8 @@ export class WorkerGroup {
   }
 
   /**
-   * Extends the lease, because the coordinator knows this member. The coordinator may wait one session for a dead
-   * member, and starts the session of this member only afterwards.
+   * Extends the lease, because the coordinator knows this member. The coordinator may wait until a dead member times
+   * out (`kafka.session`), and only then does the time of this member begin.
    */
   #awaitOthers(): void {
     this.#leaseUntilMs = Math.max(this.#leaseUntilMs, this.#askedAtMs + 2 * this.#options.sessionMs);

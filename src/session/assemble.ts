@@ -21,7 +21,7 @@ export interface Assembly extends AsyncDisposable, Omit<Shared, 'compiled' | 'ho
   tenant(tenantId: string): StartedTenant;
 }
 
-/** `emit`: gets what this process does as the owner of a tenant. */
+/** `emit` gets an event for each thing that this process does as the owner of a tenant. */
 export function assemble(
   config: Config,
   emit: (tenantId: string, event: PipelineEvent) => void = () => undefined,

@@ -18,7 +18,8 @@ export type CompiledSchemas = ReturnType<typeof compileSchemas>;
 
 /**
  * The codecs and row readers that all tenants share: to compile them for each tenant would take most of the time of a
- * start. `pseudonymiseKey`: the key in the configuration, which may get one while the process runs.
+ * start. `pseudonymiseKey` returns the key in the configuration. A key may be added to the configuration while the
+ * process runs.
  */
 export function compileSchemas(pseudonymiseKey: () => string | undefined) {
   const files = readSchemaFiles();

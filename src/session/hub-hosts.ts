@@ -9,7 +9,7 @@ const REQUESTS_AT_ONCE = 32;
  * other host.
  */
 const FULL_SYNCS_AT_ONCE = { ofHost: 24, together: 48 };
-/** If no page has come to a full sync for this long, it is waiting for its hub, and the next full sync begins. */
+/** If a full sync has received no page for this long, it is waiting for its hub, and the next full sync begins. */
 const STALLED_MS = 30_000;
 
 /** The limits that all tenants at one hub host share. */

@@ -114,7 +114,10 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
   };
 }
 
-/** If no absence has changed, an incremental sync of schedules has nothing to do. */
+/**
+ * The longest interval between incremental syncs of `schedules`. It is short, because such a sync has nothing to do if
+ * no absence has changed.
+ */
 const LESSONS_EVERY_MS = 5_000;
 
 /** The minimum number of past days for which absences are known by student, even if `daysBack` of schedules is smaller. */
@@ -134,7 +137,7 @@ function tenantAbsences(
   const { changes, encodeEvent } = compiled.codecs;
   const { drop, pseudonymise } = tenantConfig.collections['absence-versions'];
   const hidesStudent = [...drop, ...pseudonymise].includes('student');
-  // One day more than configured, because the tenant's time zone counts days differently.
+  // One day more than configured, because a day in the tenant's time zone begins earlier or later than a day in UTC.
   const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
   return {
     encodeEvent,
@@ -173,7 +176,7 @@ function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: Collec
   return {
     name,
     unmet,
-    // Tenants share the reader, but not their hubs.
+    // Tenants share the reader. Which settings are unmet depends on the tenant's hub, so this is noted separately.
     reader: {
       ...reader,
       read(row) {

@@ -44,7 +44,7 @@ export type RequestAnswer = z.infer<typeof REQUEST_ANSWER>;
  */
 export interface Coordination {
   /**
-   * Writes or renews the owner's heartbeat for `ttlMs`. Returns false and changes nothing if there is the heartbeat of
+   * Writes or renews the owner's heartbeat for `ttlMs`. Returns false and changes nothing if there is a heartbeat of
    * another owner that, by the owners' wall clocks, took over later.
    */
   announce(tenantId: string, heartbeat: OwnerHeartbeat, ttlMs: number): Promise<boolean>;

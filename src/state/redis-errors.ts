@@ -34,7 +34,7 @@ const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>
   MAXCLIENTS: ['accepts no more clients', 'Raise maxclients of Redis, or close other connections to it.'],
 };
 
-/** What is wrong with the Sentinels, by a part of the client's text. This text names one of the Sentinels. */
+/** What is wrong with the Sentinels, by a part of the client's message. (The message itself is not shown.) */
 const SENTINEL_REFUSALS: readonly (readonly [part: RegExp, what: string, remedy: string])[] = [
   [
     /invalid reply: null$/,
@@ -70,7 +70,7 @@ const TROUBLES: Readonly<Record<string, string>> = {
  */
 export function replyCode(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  // By then, the client has followed the redirections of a Cluster for a second or two.
+  // The client reports this error after it has followed the redirections of a Cluster for a second or two.
   const redirected = /^Too many Cluster redirections\. Last error: \w+: ([A-Z]+)/.exec(error.message)?.[1];
   if (redirected !== undefined) return redirected === 'MOVED' ? 'TRYAGAIN' : redirected;
   if (error.name !== 'ReplyError') return null;

@@ -20,7 +20,7 @@ import { SCRIPTS } from './redis-scripts.ts';
 
 /** A replay needs no atomic step, and other tenants share Redis: this many changes take about 15 ms of its time. */
 const REPLAY_CHANGES_AT_ONCE = 5_000;
-/** A function call can have more arguments than this. */
+/** Keys are passed as the arguments of a function call, whose number is limited. Node allows more than this. */
 const LOOKUP_KEYS_AT_ONCE = 5_000;
 
 const POSITION = z.object({

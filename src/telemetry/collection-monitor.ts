@@ -15,7 +15,7 @@ export type Reason = Omit<NotReady, 'part'>;
 
 /** How many syncs in a row must fail before this counts as a trouble. An inconclusive sync counts as failed. */
 const FAILING_AFTER = 2;
-/** For a list that proves nothing, whatever its length. */
+/** The remedy for an inconclusive sync, unless the reason is that the scan was short. */
 export const INCONCLUSIVE_REMEDY =
   'Run "rollcall check": it says what is wrong with the answers of the hub, and what the hub refuses this client. Nothing was removed.';
 

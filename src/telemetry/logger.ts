@@ -76,7 +76,10 @@ function redact(value: unknown, depth = 0, key = ''): unknown {
   return Object.fromEntries(fields.map(([name, each]) => [name, redact(each, depth + 1, name)]));
 }
 
-/** A parameter of a line: fields or an error, then the message and its values. Of an error, pino takes its message. */
+/**
+ * An argument of a call that logs a line. The first argument has fields or is an error. (If no message follows, pino
+ * takes the message of the error.) The message and its values follow.
+ */
 function safeParameter(value: unknown, index: number): unknown {
   if (!(value instanceof Error)) return redact(value);
   return index === 0 ? { err: safeError(value) } : safeErrorMessage(value);

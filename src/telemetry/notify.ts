@@ -69,7 +69,8 @@ export async function notify({ notify: settings, kafka }: Config, options: Notif
     const notices = due.slice(0, MOST_NOTICES);
     if (notices.length > 0 && (await receiver.takes(notices, signal))) book.told(notices);
   }
-  // Otherwise a process that always ends soon after its start would never run long enough to send a notice.
+  // A fatal reason is sent at once: a process that always ends soon after its start never runs long enough to send a
+  // notice later.
   const end = board.ofProcess().filter(({ why }) => why === board.fatalReason);
   const notices = end.map((reason) => processNotice(reason, kafka.topicPrefix).notice);
   if (notices.length > 0) await receiver.takes(notices, new AbortController().signal);

@@ -78,7 +78,7 @@ export class TenantMonitor {
       case 'owned':
         this.#owner = { owner: event.owner, ownedSinceMs: nowMs };
         this.isOwner = true;
-        // Each step of a start has its own time.
+        // Each step of a start is reported anew, so that it shows when this step began.
         if (this.report('start', null)) this.report('start', TAKING_OVER);
         for (const part of ['kafka', 'registry', 'redis', 'owner'] as const) this.report(part, null);
         return true;
@@ -108,7 +108,8 @@ export class TenantMonitor {
         this.#hubSkewMs = event.stats.startedAtMs - (nowMs - event.durationMs);
         this.#noteDerived(event.derived);
         this.#hubAnswers();
-        // One class that the hub never answers for is a reject, and no failure of the hub.
+        // A complete sync shows that the hub is well, even if it had no answer for one class. Lessons come from the
+        // Core API, which may be well while the rest of the hub fails.
         if (event.outcome === 'complete' && event.collection !== 'schedules') this.#hub.forget();
         return this.#isFailureNew(event.collection);
       case 'sync-failed':
