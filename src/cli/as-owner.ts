@@ -112,8 +112,8 @@ async function livingOwner(
 }
 
 /**
- * The process id of a tenant's last owner, `<host>-<pid>-<8 hex digits>` (session/started-tenant.ts), if that is a living process of this program on this machine; null otherwise,
- * and always for an owner on another machine.
+ * The process id in the name of a tenant's last owner, `<host>-<pid>-<8 hex digits>` (session/started-tenant.ts). Null
+ * unless the owner is a living process of this program on this machine.
  */
 function livingProcess(owner: string): number | null {
   const [, host, digits] = /^(.+)-(\d+)-[0-9a-f]{8}$/.exec(owner) ?? [];
@@ -161,7 +161,7 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
     tenant,
     ...session,
     sync: async (name, mode, syncOptions = {}) =>
-      mirrored(session.runners, name).once(mode, { ...syncOptions, signal }),
+      mirrored(session.runners, name, tenantId).once(mode, { ...syncOptions, signal }),
     report: async (report) => output.progress(`${tenantId}: ${report}`),
     signal,
   });

@@ -171,7 +171,7 @@ export function commitError(error: unknown, doing: string): RollcallError {
   const refusal = kafkaError(error, doing);
   if (refusal.code === 'KAFKA_REFUSED') return refusal;
   const failure = innermost(error);
-  const message = `Kafka did not say whether it committed (${doing}): ${failure.type ?? reasonOf(failure)}`;
+  const message = `Kafka neither confirmed nor refused a commit (${doing}): ${failure.type ?? reasonOf(failure)}`;
   return new RollcallError('KAFKA_OUTCOME_UNKNOWN', message, {
     remedy:
       'There is nothing to do: Rollcall reads the outcome from Kafka and continues from there. If another process owns the tenant by then, that process does so.',

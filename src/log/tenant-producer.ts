@@ -67,7 +67,8 @@ export function tenantProducer(brokers: TransactionBrokers, transactionalId: str
 /** The error of a task that waited for its turn while another one failed. */
 function nothingSent(transactionalId: string, failure: RollcallError | null): RollcallError {
   const why = failure?.message ?? 'the process does not own the tenant';
-  return new RollcallError('KAFKA_NOT_SENT', `Nothing was sent for ${transactionalId}: ${why}`, {
+  const what = `Nothing of this transaction of ${transactionalId} was sent to Kafka: ${why}`;
+  return new RollcallError('KAFKA_NOT_SENT', what, {
     remedy: failure?.remedy ?? 'There is nothing to do: Rollcall opens a new session.',
     cause: failure ?? undefined,
   });

@@ -68,14 +68,18 @@ export function otherVersion(message: string): RollcallError {
 }
 
 /** Looks a collection up among those of a tenant. Throws `USAGE_INVALID` if the tenant does not mirror it. */
-export function mirrored<T>(all: ReadonlyMap<CollectionName, T>, collection: CollectionName): T {
+export function mirrored<T>(
+  all: ReadonlyMap<CollectionName, T>,
+  collection: CollectionName,
+  tenantId: string,
+): T {
   const found = all.get(collection);
-  if (found === undefined) throw notMirrored(collection);
+  if (found === undefined) throw notMirrored(collection, tenantId);
   return found;
 }
 
-export function notMirrored(collection: string): RollcallError {
-  return new RollcallError('USAGE_INVALID', `${collection} is not mirrored for this tenant`, {
-    remedy: 'Enable it under "collections" in the configuration.',
+export function notMirrored(collection: string, tenantId: string): RollcallError {
+  return new RollcallError('USAGE_INVALID', `${collection} is not mirrored for ${tenantId}`, {
+    remedy: 'Enable it under tenants.collections, or name another collection.',
   });
 }

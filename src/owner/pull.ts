@@ -72,7 +72,7 @@ async function pullOne(
   collection: CollectionName,
   { mode, ...options }: { readonly mode: SyncMode } & SyncOptions,
 ): Promise<PullOutcome> {
-  const runner = mirrored(work.runners, collection);
+  const runner = mirrored(work.runners, collection, work.tenant.tenantId);
   try {
     const result = await work.sync(collection, mode, options);
     return pullOutcome(collection, runner, { result, error: null });

@@ -28,7 +28,10 @@ export const REBUILD = ownerRequest({
   parameters,
   async handle({ collections }, work) {
     const wanted = collections.length > 0 ? collections : [...work.writers.keys()];
-    const all = wanted.map((collection) => ({ collection, writer: mirrored(work.writers, collection) }));
+    const all = wanted.map((collection) => ({
+      collection,
+      writer: mirrored(work.writers, collection, work.tenant.tenantId),
+    }));
     const rebuilt: RebuiltIndex[] = [];
     for (const { collection, writer } of all) {
       await work.report(`rebuilding the index of ${collection}`);
@@ -56,7 +59,7 @@ export async function rebuildIndex(
   corrupt?: Corrupt,
 ): Promise<void> {
   const { tenant, writers, signal } = work;
-  const writer = mirrored(writers, collection);
+  const writer = mirrored(writers, collection, tenant.tenantId);
   const index = tenant.state.collection(collection);
   await writer.reindex(async () => {
     // Wait until the last commit is readable; otherwise its records would count as lost.

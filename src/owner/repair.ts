@@ -16,8 +16,9 @@ const parameters = z.strictObject({
     .array(
       z.strictObject({
         name: z.enum(COLLECTIONS),
-        /** Keys of records that are unreadable or do not match their hash: of rows and rejects. */
+        /** Keys of rows whose records cannot be decoded, or do not match their hash. */
         rows: keys,
+        /** Keys whose record in `rejects` is missing or wrong. */
         rejects: keys,
         /** Keys in `absences` that differ, when the collection is `absence-versions`. */
         absences: keys,
@@ -38,7 +39,7 @@ export const REPAIR = ownerRequest({
   async handle({ collections }, work) {
     const names = collections.map(({ name }) => name);
     // All names are checked before any index is rebuilt.
-    for (const name of names) mirrored(work.writers, name);
+    for (const name of names) mirrored(work.writers, name, work.tenant.tenantId);
     for (const { name, rows, rejects } of collections) {
       await work.report(`rebuilding the index of ${name}`);
       await rebuildIndex(work, name, { rows, rejects });

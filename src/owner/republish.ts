@@ -39,7 +39,7 @@ export const REPUBLISH = ownerRequest({
   async handle({ collection, keys }, work): Promise<Republished> {
     const { absences } = work.tenant;
     const writer = work.writers.get(sourceOf(collection));
-    if (writer === undefined) throw notMirrored(collection);
+    if (writer === undefined) throw notMirrored(collection, work.tenant.tenantId);
     const missing = new Set(keys);
     const takesOnce = onceEach(keys.length === 0 ? 'all' : new Set(keys), randomSeed());
     let published = 0;
@@ -50,7 +50,7 @@ export const REPUBLISH = ownerRequest({
       return true;
     };
     if (collection === 'absence-changes') {
-      if (absences === undefined) throw notMirrored(collection);
+      if (absences === undefined) throw notMirrored(collection, work.tenant.tenantId);
       await republishEvents(work, { writer, absences, wanted });
       if (keys.length === 0) await writer.publishedAgain(collection);
       return { published, missing: [...missing], why: null, rowsOnHold: 0 };

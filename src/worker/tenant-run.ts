@@ -162,11 +162,13 @@ export class TenantRun {
     rest: Pick<OwnerWork, 'report' | 'signal'>,
   ): Promise<unknown> {
     const known = KINDS.find((each) => each.kind === kind);
-    if (known === undefined) throw otherVersion(`The owner of the tenant does not know the request ${kind}`);
+    if (known === undefined)
+      throw otherVersion(`The owner of ${this.tenant.tenantId} does not know the request ${kind}`);
     return known.handleGiven(parameters, {
       tenant: this.tenant,
       ...session,
-      sync: async (name, mode, options) => mirrored(session.runners, name).request(mode, options),
+      sync: async (name, mode, options) =>
+        mirrored(session.runners, name, this.tenant.tenantId).request(mode, options),
       ...rest,
     });
   }

@@ -88,7 +88,7 @@ it.each([
 it.each([
   ['TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'KAFKA_REFUSED', 'Kafka denies this user a right'],
   ['MESSAGE_TOO_LARGE', 'KAFKA_REFUSED', 'Kafka refused a batch of records as too large'],
-  ['REQUEST_TIMED_OUT', 'KAFKA_OUTCOME_UNKNOWN', 'Kafka did not say whether it committed'],
+  ['REQUEST_TIMED_OUT', 'KAFKA_OUTCOME_UNKNOWN', 'Kafka neither confirmed nor refused a commit'],
 ])('a commit that Kafka answers with %s fails with %s', (type, code, says) => {
   const error = commitError(new RequestFailure('refused', { type }), 'committing');
   expect(error).toMatchObject({ code, message: expect.stringContaining(says) });

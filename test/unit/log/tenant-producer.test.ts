@@ -34,7 +34,7 @@ it('the producer of a tenant is discarded after a failure, and the next task get
   const waiting = vi.fn<() => Promise<void>>();
   const one = producer.inTurn(() => Promise.reject(new Error('refused')), asError);
   const two = producer.inTurn(waiting, asError);
-  const message = 'Nothing was sent for p.t: refused';
+  const message = 'Nothing of this transaction of p.t was sent to Kafka: refused';
   expect(await Promise.allSettled([one, two])).toMatchObject([
     { reason: { code: 'KAFKA_OUTCOME_UNKNOWN', message: 'refused' } },
     { reason: { code: 'KAFKA_NOT_SENT', message } },
