@@ -11,8 +11,8 @@ import type { LookUp } from '../table/table.ts';
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
 
 /**
- * The absences of these ids from the index of `absence-versions`, by absence id. It takes two round trips. If it meets an entry that cannot be decoded, it
- * drops the index, so that it is rebuilt, and throws INDEX_DIVERGED.
+ * The absences of these ids from the index of `absence-versions`, by absence id. It takes two round trips. If it meets
+ * an entry that cannot be decoded, it drops the index, so that it is rebuilt, and throws INDEX_DIVERGED.
  */
 export async function loadAbsences(
   index: CollectionIndex,

@@ -78,7 +78,7 @@ async function hearSignals(): Promise<void> {
   await setImmediate();
 }
 
-/** `isLoaded`: whether the program needs the code of a verb. */
+/** `isLoaded`: whether to load the code of a verb. The usage lists the other verbs without it. */
 async function createProgram(
   verbs: Verbs,
   host: Host,

@@ -14,7 +14,7 @@ export interface YamlFile {
   readonly lineOf: (path: KeyPath) => number | null;
 }
 
-/** In place of a credential that cannot be filled in: it passes for a secret, a PEM file and an address. */
+/** Stands for a credential that cannot be filled in: it passes for a secret, a PEM file and an address. */
 const STAND_IN = 'https://not.set.invalid/-----BEGIN NOT SET-----';
 
 interface YamlSources extends FillSources {

@@ -5,7 +5,7 @@ import type { Collection } from '../model/collections.ts';
 
 /** The settings of a hub in the configuration. */
 export interface HubSettings {
-  /** Host and tenant prefix, above the paths of collections. */
+  /** Host and tenant prefix. The paths of the collections are appended to it. */
   readonly baseUrl: string;
   readonly tokenUrl: string;
   readonly clientId: string;

@@ -36,7 +36,7 @@ export interface Token {
   readonly value: string;
   /** Wall clock, ms since the epoch. */
   readonly obtainedAtMs: number;
-  /** Whether the hub has answered a request with it. */
+  /** Whether the hub has answered a request that carried this token with success (2xx). */
   accepted: boolean;
 }
 

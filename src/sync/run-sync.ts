@@ -155,7 +155,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       const isByTime = !sync.isFull && own.source.changedScopes === undefined;
       if (isByTime && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
-      // The reader must be done with a large page before the scan goes on.
+      // The rows of a large page stay in memory until they are committed, and no other large page is read before that.
       if (own.writer.isFull || page.isLarge === true) await commits.now();
     }
   } finally {

@@ -46,6 +46,7 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
     syncId: sync.stats.syncId,
     atMs,
     day,
+    // A value that became empty counts as seen (stage-pages.ts), but it is missing.
     wasSeen: (key) => hasSeen(sync, 'rows', key) && !becameEmpty.has(key),
     countsFor: verdicts.countsFor,
     // An unseen row of a short scope is not missed: it only helps to decide whether the sync is complete.
@@ -60,6 +61,7 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
     known,
     limits: tenant.guard,
     confirmAtMs: options.confirming === true ? null : atMs + tenant.confirmAfterMs,
+    // A row that did not come may be of any scope, and a scope without an answer has to be read again.
     confirmsAll: verdict.short !== null || run.answers.leavesScopeToFullSync,
   });
   return { ...verdict, notFound, settlement };

@@ -228,6 +228,7 @@ export class Deletions {
     const left = [...(list?.keys.values() ?? [])].filter(isWaiting).length;
     if (left >= this.#rowsOnHold) return;
     this.#rowsOnHold = left;
+    // The reason has numbers of the last full sync, which no longer apply.
     if (isOnHold && this.#state) this.#state = { ...this.#state, why: 'the other missing rows are back' };
   }
 

@@ -73,7 +73,7 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
   for (const { finding, unmet = [] } of all) yield* [finding, ...unmet];
 }
 
-/** In place of the remedy for one collection. */
+/** Replaces the remedies of the single collections if the hub refuses the token for all of them. */
 const NO_RIGHT_REMEDY =
   'The hub refuses the token for every collection: check that hub.tokenUrl and hub.baseUrl belong to the same environment and tenant, that hub.clientId is the client that was given rights there, and hub.scope.';
 
