@@ -280,7 +280,7 @@ it.each<[string, string, (records: readonly TopicRecord[]) => string[]]>([
   },
 );
 
-it('the oracle of the tests allows republished records only if asked to, and no record twice', () => {
+it('the oracle of the tests allows republished rows only if asked to, and never the same ce_id twice', () => {
   const problems = (records: readonly TopicRecord[], mayRepeat: boolean) =>
     differences({ hub, collection: 'users', records, mayRepeat: () => mayRepeat });
   const republished = doubled('users', 1, otherId);

@@ -52,7 +52,7 @@ async function expectPublishedAgain(tenant: TroubledTenant, id: string): Promise
 }
 
 describe.each(ROUNDS)('round %i', (round) => {
-  it('a row that left the hub and came back is published even if compaction removed its tombstone', async () => {
+  it('a row that left the hub and is back is published even if compaction removed its tombstone', async () => {
     await using tenant = await tenantOfOrgs(round);
     using clock = machineClock(-WEEK_MS);
     tenant.start(CLOCK_MAIN, clock.file);

@@ -37,7 +37,7 @@ const STOPPED = IS_FULL ? ALONE.map((loss) => ({ losses: [loss], process: 'stopp
 
 describe.each(ROUNDS)('round %i', (seed) => {
   it.each([...RUNNING, ...STOPPED])(
-    'a topic lost while the process is $process is filled again, and no other topic changes (case %$)',
+    'a topic lost while a process is $process is filled again, and no other one changes (case %$)',
     async ({ losses, process }) => {
       await using tenant = await troubledTenant({ seed, besides: ['orgs'] });
       // An unreadable row, so that the rejects have something to lose. Its collection is not compared.

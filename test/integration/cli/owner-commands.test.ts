@@ -144,7 +144,7 @@ describe('without an owner', () => {
     expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([users[0]]);
   });
 
-  it('"republish --key" publishes the named keys once more, and names keys that the hub lacks', async () => {
+  it('"republish --key" publishes named keys again, and names keys that the hub lacks', async () => {
     const ends = await mirror.ends();
     const named = [users[0] ?? '', users[2] ?? ''];
     const published = await republish(false, 'users', '--key', ...named, 'nobody');
@@ -184,7 +184,7 @@ describe('with an owner', () => {
     },
   );
 
-  it('"state rebuild" repairs the index, and "verify --repair" corrects each key with one record', async () => {
+  it('"state rebuild" repairs the index, "verify --repair" fixes each key with one record', async () => {
     await spoilIndex();
     expect((await command(true, 'state', 'rebuild')).code).toBe(0);
     const { kinds, keys } = await harm();

@@ -82,7 +82,7 @@ describe('without an owner', () => {
   const records = (text: string): Tailed[] => lines(text).map((line) => JSON.parse(line) as Tailed);
   const users = () => idsOf('users').length;
 
-  it('commands that only read topics and index need no secret of the hub, and change nothing', async () => {
+  it('commands that only read topics and index need no hub secret, and change nothing', async () => {
     const before = await holdings();
     tenant.hub.requests.clear();
     const read = (words: string) => say(words, { hubSettings: { clientSecret: '${HUB_SECRET}' } });
@@ -114,7 +114,7 @@ describe('without an owner', () => {
     expect(await holdings()).toEqual(before);
   });
 
-  it('"rollcall tail" prints the records published after its start, without their content', async () => {
+  it('"rollcall tail" prints records published after its start, without their content', async () => {
     const ids = idsOf('orgs').slice(0, 2);
     const tail = startRollcall(tenant.config, 'tail', 'orgs');
     await tail.says('listening to');
@@ -165,7 +165,7 @@ describe('without an owner', () => {
     },
   );
 
-  it('while Redis is away, status shows the numbers of rows and says that Redis does not answer', async () => {
+  it('while Redis is away, status counts the rows and says that Redis does not answer', async () => {
     const { code, stdout } = await say('status', withoutRedis);
     expect([code, stdout]).toEqual([
       1,
@@ -176,7 +176,7 @@ describe('without an owner', () => {
   });
 });
 
-describe('before the first run', async () => {
+describe('before any run', async () => {
   const other = await startTestTenant();
   afterAll(() => other[Symbol.asyncDispose]());
 
@@ -221,7 +221,7 @@ describe('before the first run', async () => {
     );
   });
 
-  it('"check" reports the schema or compatibility of another program, and "run" changes neither', async () => {
+  it('"check" reports another program’s schema or compatibility, and "run" keeps both', async () => {
     const [wrong, weakened] = [`${other.topic('users')}-value`, `${other.topic('orgs')}-value`];
     for (const [subject, compatibility] of [
       [wrong, 'FULL_TRANSITIVE'],

@@ -31,7 +31,7 @@ describe('verify', async () => {
     };
   }
 
-  it('verify calls a collection equal only if it was read in full and equals the hub, and writes nothing', async () => {
+  it('verify writes nothing, and calls a collection equal only if it read all and nothing differs', async () => {
     const first = await rollcall(tenant.config, 'verify');
     expect([first.code, first.stdout]).toEqual([1, expect.stringContaining('1 of 3 collections are equal')]);
     expect(first.stderr).toMatch(/^! courses, users: it cannot be compared yet[^]*Wait for its first load/m);
@@ -103,7 +103,7 @@ describe('verify', async () => {
     ]);
   });
 
-  it('verify finds keys that differ from the index, or without an index from the hub, and repairs them', async () => {
+  it('verify finds and repairs keys that differ from the index, or without an index from the hub', async () => {
     const lost = `wrong users missing ${skipped()}`;
     expect(await verify(inMemory)).toEqual({ code: 1, found: [lost] });
     const [corrupt = '', forgotten = ''] = ids('courses');

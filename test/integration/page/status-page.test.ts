@@ -63,7 +63,7 @@ async function expectSound(page: Page, width: number): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
 }
 
-describe.skipIf(browser === undefined)('the status page', async () => {
+describe.skipIf(browser === undefined)('page', async () => {
   const COLLECTIONS = ['users', 'enrollments', 'absence-versions', 'absences', 'absence-changes'] as const;
   const { board, emit } = boardOf(Date.now(), COLLECTIONS);
   const known = (collection: CollectionName) => ({
@@ -181,7 +181,7 @@ describe.skipIf(browser === undefined)('the status page', async () => {
   });
 });
 
-describe.skipIf(browser === undefined || !IS_FULL)('500 tenants', async () => {
+describe.skipIf(browser === undefined || !IS_FULL)('page', async () => {
   const world = await fiveProcesses(Date.now(), 500);
   const note = (process: number, tenant: string, event: Parameters<Board['note']>[1]): void =>
     void world.boards[process]?.board.note(tenant, event);
@@ -197,7 +197,7 @@ describe.skipIf(browser === undefined || !IS_FULL)('500 tenants', async () => {
     for (const key of keys) await page.keyboard.press(key);
   };
 
-  it('the page of 500 tenants has a closed line for each tenant, first the tenants that need attention', async () => {
+  it('the page of 500 tenants has a closed line for each, and those that need attention come first', async () => {
     const page = await open(url);
     const ids = await shown(page);
     expect([ids.length, ...ids.slice(0, 6)]).toEqual([500, 't250', 't499', 't301', 't306', 't311', 't000']);
@@ -244,7 +244,7 @@ describe.skipIf(browser === undefined || !IS_FULL)('500 tenants', async () => {
     expect(await linked.textContent('main')).toContain('No tenant to show.');
   });
 
-  it('while Redis is away, the status page shows the tenants of its process and the number of others', async () => {
+  it('while Redis is away, the status page shows the tenants of its process and counts the others', async () => {
     world.board.report('redis', { why: 'it does not answer', remedy: 'See its log.' });
     const page = await open(url);
     expect(await shown(page)).toHaveLength(100);

@@ -20,7 +20,7 @@ describe('all students', () => {
   const dayOfEach = (students: readonly string[], date: string, what: string): string[] =>
     students.map((each) => `${dayKey(each, date)} ${what}`).toSorted();
 
-  it('schedules of all students equal the hub, repeat no record, and leave with the days of the window', async () => {
+  it('schedules equal the hub, repeat no record, and leave with the days of the window', async () => {
     await using mirror = await openScheduleMirror({
       students: 'all',
       hubOptions: { faults: ['not-offered@schedules'] },
@@ -77,7 +77,7 @@ describe('absent students', () => {
   ): string => hub.district.registerAbsence({ student, fromTime, toTime });
   const THIS_DAY = ['2026-03-10T07:00:00Z', '2026-03-10T12:00:00Z'] as const;
 
-  it('schedules of absent students are mirrored for exactly the students who are absent in the window', async () => {
+  it('schedules are mirrored for exactly the students who are absent in the window', async () => {
     await using mirror = await openScheduleMirror(DAYS);
     const [late = '', early = '', later = '', earlier = '', student = '', longAgo = ''] = present(mirror);
     // The window is from Monday the 9th to Friday the 13th; Oslo is an hour ahead.
@@ -109,7 +109,7 @@ describe('absent students', () => {
     expect(await mirror.since(before)).toEqual([]);
   });
 
-  it('schedules follow each change of an absence, and a Core API that hangs does not delay absences', async () => {
+  it('schedules follow changes of absences, and a hanging Core API delays no absence', async () => {
     await using mirror = await openScheduleMirror({
       ...DAYS,
       tenant: { incrementalEvery: '300ms' },

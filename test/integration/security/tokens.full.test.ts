@@ -125,7 +125,7 @@ it.each([
   expect(check.output()).not.toContain('S3CRET');
 });
 
-it('a running process uses a registry token that was replaced in its file', async () => {
+it('a running process uses the new registry token when the file of the token is replaced', async () => {
   const path = join(folder, 'bearer');
   const write = async (token: string): Promise<void> => {
     await writeFile(`${path}.new`, token);

@@ -54,9 +54,12 @@ it('"run" starts Node with flags that bound its memory, and other verbs add no f
 it.each([
   ['tail users', 'SIGINT', 0],
   ['pull', 'SIGTERM', 1],
-])('"%s" ends by its own exit code at an early %s, not by the signal', async (words, signal, code) => {
-  expect(await start(words, { EARLY_SIGNAL: signal }).ended).toMatchObject({ code });
-});
+])(
+  '"%s" exits with its own exit code after an early %s, and is not killed by the signal',
+  async (words, signal, code) => {
+    expect(await start(words, { EARLY_SIGNAL: signal }).ended).toMatchObject({ code });
+  },
+);
 
 it('a verb says that it waits for Kafka, and ends with 1 when it is stopped', async () => {
   await using program = start('status');

@@ -91,7 +91,7 @@ it('a change of an ignored field does not change the hash, and the field is publ
   expect(hashOf(reader, { ...USER, phone: '5' })).not.toBe(one.hash.toString('hex'));
 });
 
-it('the id of a mapping depends on fields, their treatment and a used key alone', () => {
+it('the id of a mapping depends on which fields get which treatment, and on a key that is in use', () => {
   const masking = { drop: ['school'], pseudonymise: ['student', 'class'], pseudonymiseKey: 'one key' };
   const idOf = (given: Partial<typeof masking>) => mappingIdOf({ ...masking, ...given });
   expect(idOf({ drop: [], pseudonymise: [] })).toBeNull();

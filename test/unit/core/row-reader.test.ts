@@ -193,7 +193,7 @@ it.each([
   expect(read('+01:00')).not.toEqual(read('Z'));
 });
 
-it('a re-stamp, an href or an order does not change a reject, and another content does', () => {
+it('the hash of a reject changes with its content, not with a re-stamp, an href or an order', () => {
   const rejectOf = (row: object) => refused(users.read({ b: 1, a: reference('x', 'y'), ...row }));
   const reject = rejectOf({ grades: ['8', '9'] });
   const a = { ...reference('x', 'y'), href: 'h' };
@@ -221,7 +221,7 @@ it('any JSON is a row or a reject, and the same at every reading', () => {
   });
 });
 
-it('a row that is too large for a record is rejected, and one far too large loses its text', () => {
+it('a row too large for a record becomes a reject, and a row too large for that one without its text', () => {
   const reader = usersReader({ maxRecordBytes: 10_000 });
   const exact = (length: number): object => ({ sourcedId: 'a', email: 'x'.repeat(length) });
   const overhead = reader.encode(readable(reader.read(exact(9000))).value).length - 9000;

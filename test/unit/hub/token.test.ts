@@ -106,10 +106,18 @@ const model = modelHub({ ids });
 const TOKEN_MS = 8000;
 
 it.each([
-  ['the hub accepts it only 1 s after its issue', (ageMs: number) => ageMs >= 1000, null],
-  ['its service returns it again, with the time left', (ageMs: number) => ageMs < 5500, 'left'],
-  ['its service returns it again, with its lifetime', (ageMs: number) => ageMs < 5500, 'whole'],
-])('a scan reads all pages with a young token although %s', async (_, accepts, caches) => {
+  ['the hub accepts a token only 1 s after its issue', (ageMs: number) => ageMs >= 1000, null],
+  [
+    'the token service returns a refused token again, with the time that it has left',
+    (ageMs: number) => ageMs < 5500,
+    'left',
+  ],
+  [
+    'the token service returns a refused token again, with its whole lifetime',
+    (ageMs: number) => ageMs < 5500,
+    'whole',
+  ],
+])('a scan reads all pages although %s', async (_, accepts, caches) => {
   let nowMs = START_MS;
   const issuedAtMs: number[] = [];
   let delivered = 0;

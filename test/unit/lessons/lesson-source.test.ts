@@ -155,7 +155,7 @@ it('a full sync of schedules removes what is outside the window whatever the gua
   expect(made.view()).toEqual({ 's02|2026-11-19': 1 });
 });
 
-it('a full sync of schedules publishes a day as empty only if it had lessons, after two misses', async () => {
+it('only a day whose published lessons were missed by two full syncs is published as empty', async () => {
   const made = bench(6);
   await made.sync('FULL');
   made.lessons.set('s01', new Set(['2026-11-18']));

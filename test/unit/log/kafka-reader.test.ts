@@ -177,7 +177,7 @@ it.each([
   },
 );
 
-it('a batch that cannot be read does not disturb a reading that ends before it', async () => {
+it('a batch that cannot be read does not disturb a read that ends before it', async () => {
   const topics = laggingTopics({}, { kinds: ONE_UNREADABLE });
   const seen = read(topics, { to: 1 });
   await topics.stableEndMovesTo(3, 'progress');
@@ -226,7 +226,7 @@ it('reading a topic without the right to read it fails at once, and names the to
   expect(seen.error).toMatchObject({ message: expect.stringContaining('a right on progress') });
 });
 
-it('a reading that is stopped ends when its running handler has ended, and hands nothing more on', async () => {
+it('a stopped read of a topic ends once its running handler has ended, and passes no more records on', async () => {
   const stop = new AbortController();
   const handled = Promise.withResolvers<void>();
   const topics = laggingTopics({});
@@ -245,7 +245,7 @@ it('a reading that is stopped ends when its running handler has ended, and hands
   expect(onMessages).toHaveBeenCalledOnce();
 });
 
-it('a reading ends with its signal, even while it waits for an answer or pauses between attempts', async () => {
+it('a read of a topic ends with its signal, even while it waits for an answer or for its next attempt', async () => {
   for (const failure of [null, new RequestFailure('unsent')]) {
     const stop = new AbortController();
     const topics = laggingTopics({});

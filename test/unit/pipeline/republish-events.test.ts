@@ -127,7 +127,7 @@ it.each([1, 2])('republish publishes no event after a newer one of a sync (readi
   expect(new Set([...last().values()].map((each) => each?.note))).toEqual(new Set([null, undefined]));
 });
 
-it('republish absence-changes that fails at an event lets the tenant publish on', async () => {
+it('after republish absence-changes has failed at an event, the tenant goes on publishing', async () => {
   const { append, publish, republish, last } = await bench(2);
   append({ key: 'a3', value: frame(1, Buffer.from('no JSON')), mapping: null });
   await expect(republish()).rejects.toThrow('JSON');

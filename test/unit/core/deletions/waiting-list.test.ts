@@ -15,7 +15,7 @@ function of(
 const listed = (...given: Of[]) =>
   waitingList(given).map(({ collection, keys }) => `${collection} ${keys.join(' ')}`);
 
-it('the list for a decision has all missing rows of collections on hold, and the confirmed other ones', () => {
+it('a decision lists all missing rows of collections on hold, and only confirmed rows of the others', () => {
   const onHold = [of('users', { b: 1, a: 2 }, 100), of('classes', { c: 1, d: 2 }), of('orgs', {})];
   expect(listed(...onHold)).toEqual(['users a b', 'classes d']);
   expect(listed(of('users', { a: 1, b: 2 }))).toEqual([]);

@@ -22,7 +22,7 @@ it('a body of lessons is a list, or a list under `value` with the next page unde
   expect(readLessonPage({ ...page, '@odata.nextLink': next })).toEqual({ lessons, next });
 });
 
-it('a body of lessons in another shape is an error with the setting and names of fields, no values', () => {
+it('a body of lessons that cannot be read is an error that names fields and a setting, but no value', () => {
   const isListOf = (body: unknown) => Array.isArray((body as { value?: unknown } | null)?.value ?? body);
   forAll([fc.jsonValue()], (body) => isListOf(body) || refusal(body).code === 'HUB_LESSONS_UNREADABLE');
   for (const body of [undefined, { value: { id: 'a' } }, { data: { value: lessons } }])
