@@ -141,13 +141,17 @@ function partitionCount() {
 export const registry = z
   .strictObject({
     url: address('https:', 'http:').describe('Address of a Confluent-compatible schema registry.'),
-    username: text().optional().describe('User name. Without it, Rollcall does not log in.'),
+    username: text()
+      .optional()
+      .describe('User name. Without a user name, `bearerToken` or `oauth`, Rollcall does not log in.'),
     password: secret().optional().describe('Password of that user.'),
     bearerToken: secret().optional().describe('Token to send, in place of a user name.'),
     oauth: z
       .strictObject(oauthClient)
       .optional()
-      .describe('Tokens from a token service, in place of a user name. The keys are those of `kafka.sasl`.'),
+      .describe(
+        'Tokens from a token service, in place of a user name. Each key means what it means in `kafka.sasl`.',
+      ),
     ssl: tls().optional().describe('Certificates for `https://`. The keys are those of `kafka.ssl`.'),
   })
   .describe('The schema registry.');

@@ -28,7 +28,11 @@ const collectionSettingsSchema = z
     incrementalEvery: duration({ min: '1ms', max: '1d' })
       .optional()
       .describe("Replaces the tenant's incrementalEvery for this collection."),
-    fullSync: fullSync.optional().describe("Replaces the tenant's fullSync."),
+    fullSync: fullSync
+      .optional()
+      .describe(
+        "Replaces the tenant's whole `fullSync` for this collection: a key that you leave out (`at`, `timeZone`) has its default, not the tenant's value.",
+      ),
     drop: fieldNames.describe(
       'Top-level fields that are never published, even if they are in `pseudonymise`, too.',
     ),

@@ -196,6 +196,6 @@ export function absenceSource(facts: AbsenceFacts): AbsenceSource {
 export function absencesLost(tenantId: string): RollcallError {
   const what = `Published absences of ${tenantId}, or the state from which Rollcall continues them, are lost: absence-versions, absences and absence-changes need a decision`;
   return new RollcallError('ABSENCES_LOST', what, {
-    remedy: `If absences, absence-changes or absence-state were deleted by mistake and you have a copy, restore it. Otherwise load all absences again, which may give them other ids: stop the process, run "rollcall topics recreate absences --tenant ${tenantId} --yes", and start the process`,
+    remedy: `If absences, absence-changes or absence-state were deleted by mistake and you have a copy, restore it. Otherwise load all absences again, which may give them other ids: stop all processes, run "rollcall topics recreate absences --tenant ${tenantId} --yes", and start them again`,
   });
 }

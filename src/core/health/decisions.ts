@@ -44,7 +44,7 @@ export function decisionsOf(
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
       what: 'absences are lost, and Rollcall publishes no absences (ABSENCES_LOST)',
       question:
-        'If you have a copy, bring back both absences and absence-changes, and also absence-state (or the index in Redis). Otherwise stop the process, run this command, and start the process, which then loads all absences again',
+        'If you have a copy, bring back both absences and absence-changes, and also absence-state (or the index in Redis). Otherwise stop all processes, run this command, and start them again: Rollcall then loads all absences again',
       commands: [`rollcall topics recreate absences --tenant ${tenant} --yes`],
     },
     {
