@@ -68,13 +68,9 @@ export function otherVersion(message: string): RollcallError {
 }
 
 /** Looks a collection up among those of a tenant. Throws `USAGE_INVALID` if the tenant does not mirror it. */
-export function mirrored<T>(
-  all: ReadonlyMap<CollectionName, T>,
-  collection: CollectionName,
-  tenantId: string,
-): T {
-  const found = all.get(collection);
-  if (found === undefined) throw notMirrored(collection, tenantId);
+export function mirrored<T>(all: ReadonlyMap<CollectionName, T>, name: CollectionName, tenantId: string): T {
+  const found = all.get(name);
+  if (found === undefined) throw notMirrored(name, tenantId);
   return found;
 }
 

@@ -28,12 +28,10 @@ export const REBUILD = ownerRequest({
   parameters,
   async handle({ collections }, work) {
     const wanted = collections.length > 0 ? collections : [...work.writers.keys()];
-    const all = wanted.map((collection) => ({
-      collection,
-      writer: mirrored(work.writers, collection, work.tenant.tenantId),
-    }));
+    const { tenantId } = work.tenant;
+    const all = wanted.map((name) => [name, mirrored(work.writers, name, tenantId)] as const);
     const rebuilt: RebuiltIndex[] = [];
-    for (const { collection, writer } of all) {
+    for (const [collection, writer] of all) {
       await work.report(`rebuilding the index of ${collection}`);
       await rebuildIndex(work, collection);
       const { rows, rejects } = writer.known;

@@ -161,14 +161,13 @@ export class TenantRun {
     { kind, parameters }: OwnerRequest,
     rest: Pick<OwnerWork, 'report' | 'signal'>,
   ): Promise<unknown> {
+    const { tenantId } = this.tenant;
     const known = KINDS.find((each) => each.kind === kind);
-    if (known === undefined)
-      throw otherVersion(`The owner of ${this.tenant.tenantId} does not know the request ${kind}`);
+    if (known === undefined) throw otherVersion(`The owner of ${tenantId} does not know the request ${kind}`);
     return known.handleGiven(parameters, {
       tenant: this.tenant,
       ...session,
-      sync: async (name, mode, options) =>
-        mirrored(session.runners, name, this.tenant.tenantId).request(mode, options),
+      sync: async (name, mode, options) => mirrored(session.runners, name, tenantId).request(mode, options),
       ...rest,
     });
   }

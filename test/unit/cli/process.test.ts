@@ -54,12 +54,9 @@ it('"run" starts Node with flags that bound its memory, and other verbs add no f
 it.each([
   ['tail users', 'SIGINT', 0],
   ['pull', 'SIGTERM', 1],
-])(
-  '"%s" exits with its own exit code after an early %s, and is not killed by the signal',
-  async (words, signal, code) => {
-    expect(await start(words, { EARLY_SIGNAL: signal }).ended).toMatchObject({ code });
-  },
-);
+])('"%s" exits with its own code after an early %s, and is not killed by it', async (words, signal, code) => {
+  expect(await start(words, { EARLY_SIGNAL: signal }).ended).toMatchObject({ code });
+});
 
 it('a verb says that it waits for Kafka, and ends with 1 when it is stopped', async () => {
   await using program = start('status');

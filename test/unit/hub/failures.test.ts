@@ -63,13 +63,8 @@ it('a failing request is repeated a bounded number of times, after random and gr
 });
 
 it.each([
-  ['in seconds sets how long a request waits before it is repeated', 503, '7', 7_000],
-  [
-    'as a date sets how long a request waits before it is repeated',
-    503,
-    'Sun, 06 Nov 1994 08:49:37 GMT',
-    37_000,
-  ],
+  ['in seconds sets how long a request waits', 503, '7', 7_000],
+  ['as a date sets how long a request waits', 503, 'Sun, 06 Nov 1994 08:49:37 GMT', 37_000],
   ['of a year is cut to five minutes', 503, '31536000', 300_000],
   ['that is unreadable is ignored', 503, '-5', 0],
   ['makes a 401 a failure that may pass', 401, '3', 3_000],

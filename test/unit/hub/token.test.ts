@@ -105,18 +105,13 @@ const ids = Array.from({ length: 60 }, (_, n) => String(1000 + n));
 const model = modelHub({ ids });
 const TOKEN_MS = 8000;
 
+const isASecondOld = (ageMs: number) => ageMs >= 1000;
+const isYoung = (ageMs: number) => ageMs < 5500;
+
 it.each([
-  ['the hub accepts a token only 1 s after its issue', (ageMs: number) => ageMs >= 1000, null],
-  [
-    'the token service returns a refused token again, with the time that it has left',
-    (ageMs: number) => ageMs < 5500,
-    'left',
-  ],
-  [
-    'the token service returns a refused token again, with its whole lifetime',
-    (ageMs: number) => ageMs < 5500,
-    'whole',
-  ],
+  ['the hub accepts a token only 1 s after its issue', isASecondOld, null],
+  ['the token service returns a refused token again, with the time that it has left', isYoung, 'left'],
+  ['the token service returns a refused token again, with its whole lifetime', isYoung, 'whole'],
 ])('a scan reads all pages although %s', async (_, accepts, caches) => {
   let nowMs = START_MS;
   const issuedAtMs: number[] = [];
