@@ -26,7 +26,7 @@ export function command(): Command {
     .description('Serves an invented school district the way an Education Data Hub does.')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', wholeNumber, 8090)
-    .option('--students <number>', 'size of the district', wholeNumber, size.students)
+    .option('--students <number>', 'number of students in the district', wholeNumber, size.students)
     .option('--seed <number>', 'the same seed, size and date give the same district', wholeNumber, 1)
     .option(
       '--results-per-student-year <number>',

@@ -25,14 +25,14 @@ export function command(): Command {
     )
     .option('--tenant <id>', "check only this tenant's hub, topics and schemas")
     .option('--offline', 'check only the file: contact no service; variables need no values')
-    .option('--strict', 'let each warning (!) count as a failure')
+    .option('--strict', 'count each warning (!) as a failure')
     .addOption(new Option('--notify', 'also send a test message to notify.url').conflicts('offline'))
     .addHelpText(
       'after',
       `
   ✓ right   - not checked   ! works, but read the remark   ✗ must be fixed
 
---offline is for a pipeline that has no secrets and reaches no service. It lists the variables and files that the
+--offline is for a pipeline that has no secrets and cannot reach any service. It lists the variables and files that the
 configuration needs, whether they exist or not. Their values are not checked.
 --notify sends a message that is marked as a test to notify.url, and checks that the receiver accepts it.
 --json prints {"ok": …, "findings": […]}.

@@ -62,11 +62,13 @@ export function command(): Command {
 }
 
 const PARTS = `
-A part belongs to one school or to one collection. A school gets a part if half or more of its rows in some collection are
-missing. This part has the missing rows of the school in each such collection. At most ten schools get a part: those with the
-most missing rows. The part of a collection has all other missing rows of this collection. Rows of results, categories,
-schedules and other collections that name no school are in the part of their collection.
+The list has parts, and a person approves each part as a whole. A part belongs to one school or to one collection. A school gets
+a part if half or more of its rows in some collection are missing. This part has the missing rows of the school in each such
+collection. At most ten schools get a part: those with the most missing rows. The part of a collection has all other missing rows
+of this collection. Rows of results, categories, schedules and other collections that name no school are in the part of their
+collection.
 
+  part        its digest, by which "deletes approve" names it
   school      the school of the part; "several or none": the part has the other missing rows of its collection
   rows        missing rows, and how many rows of this school, or of this collection, are published
   why         why these rows are on hold now; numbers with "today" or "still missing" are those of the last full sync
@@ -253,10 +255,11 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
       : await asOwner(assembly, request);
   const { isSame, collections, waiting } = outcome;
   output.data({ digests, isSame, collections, waiting });
+  const isOne = digests.length === 1;
   if (isSame) showApproved(output, outcome);
   else
     output.note(
-      `✗ nothing was removed: ${digests.length === 1 ? 'this part is' : 'at least one of these parts is'} not on the list: ${digests.map(printable).join(' ')}\n→ See whether they have changed: rollcall deletes list --tenant ${tenant.id}\n→ See whether they were approved: rollcall deletes history --tenant ${tenant.id}`,
+      `✗ nothing was removed: ${isOne ? 'this part is' : 'at least one of these parts is'} not on the list: ${digests.map(printable).join(' ')}\n→ See whether ${isOne ? 'it has' : 'they have'} changed: rollcall deletes list --tenant ${tenant.id}\n→ See whether ${isOne ? 'it was' : 'they were'} approved: rollcall deletes history --tenant ${tenant.id}`,
     );
   if (isSame && waiting > 0)
     output.note(
@@ -303,7 +306,7 @@ async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): 
 function whatHappened({ kind, rows = 0, removed = 0 }: DecisionRecord): string {
   if (kind === 'accepted') return 'the new rows of the hub were accepted';
   if (kind === 'approved') return `${outOf(removed, rows)} approved rows were removed`;
-  if (kind === 'hold') return `${countOf(rows, 'missing row')} put on hold`;
+  if (kind === 'hold') return `${countOf(rows, 'missing row was', 'missing rows were')} put on hold`;
   return 'the rows that were still missing came back';
 }
 
@@ -312,6 +315,6 @@ function withLists(config: Config): Config {
   if (config.redis !== undefined) return config;
   const what = 'The list of missing rows is kept in Redis, and the configuration has no redis.url';
   const remedy =
-    'A hold ends by itself when a full sync finds all rows. If the rows are really gone, add redis.url, and restart the process. Then run "rollcall pull --full", which lists what is missing.';
+    'A hold ends by itself when a full sync finds all rows. If the rows are really gone, add redis.url, and restart the process. Then run "rollcall pull --full"; after that, "rollcall deletes list" shows what is missing.';
   throw new RollcallError('USAGE_INVALID', what, { remedy });
 }

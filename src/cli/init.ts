@@ -23,7 +23,7 @@ async function init({ configPath, output }: Verb): Promise<void> {
     const remedy = 'Delete or move that file, make its folder writable, or name another file with --config.';
     throw new RollcallError('USAGE_INVALID', `${configPath} ${why}`, { remedy, cause: error });
   }
-  output.line(`${output.colors.green('✓')} ${configPath} is written`);
+  output.line(`${output.colors.green('✓')} ${configPath} has been written`);
   output.line(
     `${output.colors.cyan('→')} Fill in the addresses, set HUB_ID and HUB_SECRET, and test them with:\n  rollcall check`,
   );

@@ -31,7 +31,7 @@ Examples:
   rollcall run --help                 explain one verb and its options
   rollcall help KAFKA_UNREACHABLE     what to do about an error
 
-A verb that publishes asks the running process of the tenant to do the work. If no process runs, the verb does the work
+A verb that publishes asks the running process of the tenant to do the work. If no process is running, the verb does the work
 itself. Without redis, a verb does not see a process on another machine, and takes the tenant over from that process.
 
 The configuration is ./rollcall.yaml unless --config or ROLLCALL_CONFIG names another;

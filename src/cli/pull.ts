@@ -25,7 +25,7 @@ export function command(): Command {
     .option('--full', 'run a full sync; if rows are missing, wait for the sync that confirms this')
     .option(
       '--accept-new',
-      'with --full: publish rows although almost all are new; use this only after a person has checked them',
+      'with --full: publish rows even if almost all are new; use this only after a person has checked them',
     )
     .option('--reason <text>', 'with --accept-new: the reason, for "deletes history"')
     .addHelpText(

@@ -23,7 +23,7 @@ export function command(): Command {
       'after',
       `
 The full sync also publishes changes, and the collection's rejects. For absence-changes, it publishes the last event of each
-absence again: the same step, marked as snapshot, so that consumers notify nobody. The settings "drop" and "pseudonymise" are
+absence again: the same step, marked as a snapshot, so that consumers notify nobody. The settings "drop" and "pseudonymise" are
 applied to the event as they are now. Kafka's compaction then removes the older events. Inform the consumers first.
 
 Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was inconclusive; 3 removals need a decision.
@@ -63,7 +63,7 @@ function show(
   if (why !== null) output.note(`✗ ${why}\n→ Some rows may be missing: check what the hub answers.`);
   if (rowsOnHold > 0)
     output.note(
-      `! ${countOf(rowsOnHold, 'row is', 'rows are')} not at the hub, and so not published again. The removal needs a decision\n→ rollcall deletes list --tenant ${tenant}`,
+      `! not published again, because the hub no longer has them: ${countOf(rowsOnHold, 'row')}. Their removal needs a decision\n→ rollcall deletes list --tenant ${tenant}`,
     );
   if (missing.length > 0)
     output.note(

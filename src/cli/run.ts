@@ -42,7 +42,7 @@ On a terminal it prints a line for each sync that changes something. Elsewhere i
 ROLLCALL_LOG_LEVEL sets the lowest level that it logs: debug, info (the default), warn or error.
 When you edit the configuration, it adds, changes and removes tenants within seconds, or at once after SIGHUP.
 
-Exit codes: 0 stopped by SIGTERM or SIGINT, within 30 s; 1 all tenants are assigned to it, and all have failed; 2 the configuration has mistakes.`,
+Exit codes: 0 stopped by SIGTERM or SIGINT, within 30 s; 1 every tenant of the configuration was assigned to it, and all of them failed; 2 the configuration has mistakes.`,
     )
     .action(verbAction(run));
 }

@@ -38,13 +38,13 @@ changes are missing. During a first load it says how many of the hub's rows have
 
   rows now    number of rows in the topic now, as the process that mirrors the tenant counts them
   last full   start of the last complete full sync, by the hub's clock: all that the hub had then is published
-  rows then   how many rows of the topic the last complete full sync found at the hub
+  rows then   number of rows of the topic that the last complete full sync found at the hub
   up to       every change at the hub before this time is published, except removals
   sync        the last sync; "…": it is running, or has ended without being complete; "fails": two or more of the same kind
               have failed in a row; "full waits": a full sync is due, and waits for its turn
   on hold     rows whose deletion needs a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
-  ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; the others are mirrored
+  ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; other collections go on
 
 The syncs of absence-versions also write absences and absence-changes (↳). With more than ten tenants, no collections are
 printed. On a narrow terminal the least important columns are left out. --json prints the tenants of /status.json, with their collections.
@@ -218,7 +218,7 @@ export function showTroubles(output: Output, { headline, collections }: TenantSt
 }
 
 const UP_TO =
-  'rows then: number of rows in the last full sync; up to: every change at the hub before this time is published';
+  'rows then: rows of the topic that the last complete full sync found at the hub; up to: every change at the hub before this time is published, except removals';
 
 function syncOf({ sync, derivedFrom, isNotOffered, isWaiting, trouble }: CollectionStatus): string {
   if (isNotOffered) return 'not offered';

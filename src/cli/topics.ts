@@ -73,7 +73,7 @@ Exit codes: 0 every topic fits; 1 a topic is missing or differs.`,
       `
 It never changes the number of partitions of a topic, because that would break the order of the records of a key. For that, see recreate.
 
-Exit codes: 0 every topic fits; 1 a topic has another number of partitions than configured.`,
+Exit codes: 0 every topic fits; 1 the number of partitions of a topic is not the configured one.`,
     )
     .action(verbAction<Scope>((verb) => compareTopics(verb, true)));
   const recreation = new Command('recreate')

@@ -20,7 +20,7 @@ export const VERBS: Verbs = {
   deletes: ['decide about deletions on hold: list, approve, history', () => import('./deletes.ts')],
   verify: ['is the copy complete? compare the topics with the hub, key by key', () => import('./verify.ts')],
   republish: [
-    'publish a collection, or some of its keys, again although nothing has changed',
+    'publish a collection, or some of its keys, again even though nothing has changed',
     () => import('./republish.ts'),
   ],
   contract: ['print an AsyncAPI 3 document of the topics, for consumers', () => import('./contract.ts')],

@@ -42,7 +42,9 @@ A collection is "equal" if nothing differs, and "pending" if later syncs settle 
 means that the next sync settles the difference, and "next full" that the next full sync does. "missing for the first time" means
 that the next full sync only notes that the hub lacks the key. The second full sync in a row that does not find it removes it. (It
 is the third one if the hub is paged by offset and its totals do not confirm that all rows came.)
-Keys are printed only with --ids or --json, since they may be those of persons.
+A collection "differs" if something in its topic or index is wrong, and is "on hold" if removals need a decision. It is "unproven"
+if it has not been loaded yet or the hub's list was incomplete, and "failed" if the hub did not answer, or refused.
+Keys are printed only with --ids or --json, because they may identify people.
 
 --repair first says how many keys are wrong. Then it rebuilds the index of their collections, and runs a full sync of these
 collections. For each wrong key, the full sync publishes the row that the hub has. It also publishes what has changed at the

@@ -5,7 +5,7 @@ export const SCHEDULE_FAULTS: readonly Fault[] = [
   {
     name: 'schedules-shape',
     summary:
-      'body of /api/core/schedules: array, odata (in pages of 50 lessons) or schedules (which is neither)',
+      'body of /api/core/schedules: array; odata ({"value": […]}, 50 lessons per page); or schedules ({"schedules": […]}, which Rollcall cannot read)',
     value: { meaning: 'shape', byDefault: 'odata' },
   },
 ];
