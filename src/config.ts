@@ -185,7 +185,7 @@ function readConfigFile(path: string, readFile: FillSources['readFile']): string
       : `The configuration ${path} cannot be read (${code})`;
     throw new RollcallError('CONFIG_INVALID', what, {
       remedy: missing
-        ? `${BEGIN_REMEDY} --config and ROLLCALL_CONFIG name another file.`
+        ? `${BEGIN_REMEDY} To use another file, name it with --config or ROLLCALL_CONFIG.`
         : 'Make sure that it is a file and that this user may read it.',
     });
   }

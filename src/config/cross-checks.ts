@@ -99,7 +99,7 @@ function absenceFindings({ collections }: Written): Finding[] {
   );
   const partners = lacking.map((name) => ({
     path: ['collections'],
-    message: `names ${mirrored.join(' and ')}, which require ${name}: mirror both, or neither`,
+    message: `would mirror ${mirrored.join(' and ')}, which require ${name}: mirror ${name}, too, or leave out ${mirrored.join(' and ')}`,
   }));
   return [...settings, ...partners];
 }

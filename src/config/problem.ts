@@ -17,7 +17,7 @@ export const BEGIN_REMEDY =
   '"rollcall init" writes a configuration to fill in, with a comment for each setting.';
 
 const VARIABLES_REMEDY =
-  'Set each variable before the command, such as with "export NAME=value"; or name a file that holds the value: ${file:/path}.';
+  'Set each variable before the command, for example with "export NAME=value", or name a file that holds the value: ${file:/path}.';
 
 const USUAL_REMEDY = 'Correct the configuration; "rollcall help configuration" explains every key.';
 

@@ -136,7 +136,7 @@ function errorOfAnswer(
     });
   }
   if (status === 304) {
-    const what = `A cache or proxy in front of the hub answered "not modified" (HTTP 304) for ${where}, to a request without a condition`;
+    const what = `A cache or proxy in front of the hub answered "not modified" (HTTP 304) for ${where}, although the request was not conditional`;
     const remedy = 'Let the cache or proxy pass on requests that have a token, and store no answers.';
     return new HubError('HUB_REQUEST_REFUSED', what, { status, remedy });
   }

@@ -53,8 +53,8 @@ export function fitsInAddress(id: string): boolean {
  */
 export function askableId(id: string, { name }: Collection): string {
   if (fitsInAddress(id)) return id;
-  const what = `Rollcall cannot request ${name} by an id that no address can contain`;
-  const remedy = `Ask the people who run the hub to change the id: it must not be empty, "." or "..", and takes at most ${MAX_ENCODED_ID} bytes in an address.`;
+  const what = `Rollcall cannot request ${name} by an id that cannot be part of an address`;
+  const remedy = `Ask the people who run the hub to change the id: it must not be empty, "." or "..", and must not take more than ${MAX_ENCODED_ID} bytes in an address.`;
   throw new HubError('HUB_REQUEST_REFUSED', what, { remedy });
 }
 

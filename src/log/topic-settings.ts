@@ -245,7 +245,7 @@ function remedyOf(wrong: readonly TopicFinding[]): string {
   });
   if (commands.length > 0)
     remedies.push(
-      `With another number of partitions, keys would change their partition. If somebody changed kafka.partitions, set it back. If somebody changed a topic, stop all processes, run ${commands.join(' and ')}, and start them again: Rollcall then publishes everything in these topics again (rollcall help consuming says what that means for consumers).`,
+      `With another number of partitions, keys would move to other partitions. If somebody changed kafka.partitions, set it back. If somebody changed a topic, stop all processes, run ${commands.join(' and ')}, and start them again: Rollcall then publishes everything in these topics again (rollcall help consuming says what that means for consumers).`,
     );
   return remedies.join(' ');
 }

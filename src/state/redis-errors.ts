@@ -115,7 +115,7 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
   const trouble = troubleOf(error);
   if (trouble === 'ECONNREFUSED') {
     const what = `Redis at ${address} does not answer: nothing listens there (${trouble})`;
-    const remedy = 'Start Redis there, or correct host and port in redis.url.';
+    const remedy = 'Start Redis there, or correct the host and port in redis.url.';
     return new RollcallError('INDEX_UNREACHABLE', what, { remedy });
   }
   return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} does not answer: ${trouble}`, {

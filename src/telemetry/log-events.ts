@@ -37,7 +37,7 @@ const DEVIATIONS = [
   ],
   [
     'rowsOlder',
-    'the hub returned rows that are older than the published ones, and Rollcall publishes them: does a replica of the hub lag?',
+    'the hub returned rows that are older than the published ones, and Rollcall publishes them; a replica of the hub may be lagging',
   ],
   ['notShown', 'the hub does not show versions that absences refer to: such an absence may have two ids'],
   ['idsNotAsked', 'absences refer to more versions than the hub is asked for in one sync'],

@@ -33,7 +33,7 @@ const BUSY_REMEDY =
 const UNTRUSTED_REMEDY =
   'Use a host name that is in the certificate of the receiver; for a private certificate authority set NODE_EXTRA_CA_CERTS, and restart the process.';
 const TLS_REMEDY =
-  'Check whether notify.url should begin with http:// or https://, and that the receiver wants no certificate of this client.';
+  'Check whether notify.url should begin with http:// or https://, and that the receiver does not require a client certificate.';
 const AGAIN = 'Rollcall tries again, with pauses of up to five minutes.';
 
 type Settings = NonNullable<Config['notify']>;

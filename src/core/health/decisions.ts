@@ -63,7 +63,7 @@ export function decisionsOf(
       question:
         foreign.length > 0
           ? `First find out whose rows the hub returns for ${named(foreign)}, because no deletion can be approved before that is decided. This command lists the rows on hold`
-          : 'Run this first: it lists what is missing, from which schools, since when and why, and prints the command that approves each part that is really gone',
+          : 'Run this first: it lists what is missing, from which schools, since when and why, and prints the command that approves each part (run that one only if the rows are really gone)',
       commands: [`rollcall deletes list --tenant ${tenant}`],
     },
     {

@@ -190,7 +190,7 @@ export function textOf(notices: readonly Notice[], nowMs: number): string {
       const tenants = [first, ...others].map(({ tenant }) => tenant ?? 'the process');
       const who =
         others.length === 0 ? named(tenants) : `${countOf(tenants.length, 'tenant')} (${named(tenants)})`;
-      if (status === 'over') return `Rollcall, ${who}: this is over: ${what}`;
+      if (status === 'over') return `Rollcall, ${who}: resolved: ${what}`;
       const todo = [`→ ${remedy}`, ...commands].join('\n    ');
       const grown = status === 'grown' ? 'more than before: ' : '';
       return `Rollcall, ${who}: ${grown}${what}${forHow(since, nowMs)}\n${todo}`;

@@ -98,7 +98,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     if (notes.bytesAtMost > maxRecordBytes && encodeShared(value).length > maxRecordBytes) {
       return reject(masked, {
         sourcedId,
-        reason: `an Avro value of more than ${maxRecordBytes} bytes fits no record`,
+        reason: `its Avro value has more than ${maxRecordBytes} bytes, which is too large for a record`,
       });
     }
     return {

@@ -129,7 +129,7 @@ function unreachable(url: string, error: unknown): RollcallError {
 function remedyOf(why: string, url: string): string {
   // A server that wants a certificate closes the connection after the handshake (TLS 1.3).
   if (refusesOurs(why) || (why === 'UND_ERR_SOCKET' && url.startsWith('https:')))
-    return 'Check registry.ssl.cert and key: the registry may want another certificate of this client. Check that it is up, too.';
+    return 'Check registry.ssl.cert and key: the registry may require a different client certificate. Check that it is up, too.';
   return isUntrusted(why)
     ? 'Use a host name that is in the certificate of the registry; set registry.ssl.ca, or NODE_EXTRA_CA_CERTS=<file>, to the authority that issued the certificate.'
     : 'Check registry.url, and that the registry is up and reachable from here.';

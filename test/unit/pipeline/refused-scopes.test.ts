@@ -137,7 +137,7 @@ it('classes that answer 500, or whose id fits in no address, harm no other class
   expect(bench.view('rejects')).toEqual({
     'class-students|x03': unavailable,
     'class-students|x04': unavailable,
-    'class-students|.': 'Rollcall cannot request class-students by an id that no address can contain',
+    'class-students|.': 'Rollcall cannot request class-students by an id that cannot be part of an address',
   });
   expect([Object.keys(bench.view()), bench.circuit()]).toMatchObject([{ length: 10 }, []]);
 });

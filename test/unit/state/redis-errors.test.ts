@@ -60,7 +60,7 @@ it.each([refused, new AggregateError([refused])])(
   'a refused connection to Redis may pass, and its error says where nothing listens',
   (error) => {
     const message = 'Redis at a:1 does not answer: nothing listens there (ECONNREFUSED)';
-    const remedy = 'Start Redis there, or correct host and port in redis.url.';
+    const remedy = 'Start Redis there, or correct the host and port in redis.url.';
     expect(explainRedisError(error, 'a:1')).toMatchObject({ code: 'INDEX_UNREACHABLE', message, remedy });
   },
 );

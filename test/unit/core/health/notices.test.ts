@@ -173,7 +173,7 @@ it('the text of a notice has one line for a cause that many tenants share, and a
       nowMs,
     );
   expect(of(300, () => 'Kafka is away')).toBe(
-    'Rollcall, 300 tenants (t0, t1, t2 and 297 more): this is over: Kafka is away',
+    'Rollcall, 300 tenants (t0, t1, t2 and 297 more): resolved: Kafka is away',
   );
   expect(of(300, String).split('\n').slice(10)).toEqual(['and 290 more: rollcall status --wrong']);
 });
