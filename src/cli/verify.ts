@@ -43,7 +43,8 @@ means that the next sync settles the difference, and "next full" that the next f
 that the next full sync only notes that the hub lacks the key. The second full sync in a row that does not find it removes it. (It
 is the third one if the hub is paged by offset and its totals do not confirm that all rows came.)
 A collection "differs" if something in its topic or index is wrong, and is "on hold" if removals need a decision. It is "unproven"
-if it has not been loaded yet or the hub's list was incomplete, and "failed" if the hub did not answer, or refused.
+if it has had no complete full sync yet, or if the hub's list was incomplete or has rows without a readable sourcedId. It is
+"failed" if the hub did not answer, or refused.
 Keys are printed only with --ids or --json, because they may identify people.
 
 --repair first says how many keys are wrong. Then it rebuilds the index of their collections, and runs a full sync of these
