@@ -92,7 +92,10 @@ const NOT_IN_TIME = ['no connection within the time limit', 'Check the network, 
 const NETWORK_CODES: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   ENOTFOUND: NOT_RESOLVED,
   EAI_AGAIN: NOT_RESOLVED,
-  ECONNREFUSED: ['the connection was refused', 'Check the host and port in {}, and that the service is running.'],
+  ECONNREFUSED: [
+    'the connection was refused',
+    'Check the host and port in {}, and that the service is running.',
+  ],
   EHOSTUNREACH: NO_ROUTE,
   ENETUNREACH: NO_ROUTE,
   UND_ERR_CONNECT_TIMEOUT: NOT_IN_TIME,
@@ -111,7 +114,8 @@ function explain(code: string): readonly [what: string, remedy: string] {
     return [`its TLS certificate is not trusted (${code})`, remedy];
   }
   if (isTls(code)) return [`TLS failed (${code})`, 'Check whether {} should begin with http:// or https://.'];
-  if (code.startsWith('HPE_')) return [`the answer is not HTTP (${code})`, 'Check the scheme and port in {}.'];
+  if (code.startsWith('HPE_'))
+    return [`the answer is not HTTP (${code})`, 'Check the scheme and port in {}.'];
   return NETWORK_CODES[code] ?? [`the connection broke (${code})`, CHECK_THE_WAY];
 }
 
