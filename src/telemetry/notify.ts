@@ -67,7 +67,7 @@ export async function notify({ notify: settings, kafka }: Config, options: Notif
     const statuses = board.tenants.map((monitor) => monitor.status());
     const due = book.due(shownOn(board, statuses, kafka.topicPrefix), Date.now(), statuses);
     const notices = due.slice(0, MOST_NOTICES);
-    if (notices.length > 0 && (await receiver.takes(notices, signal))) book.told(notices);
+    if (notices.length > 0 && (await receiver.takes(notices, signal))) book.sent(notices);
   }
   // A fatal reason is sent at once: a process that always ends soon after its start never runs long enough to send a
   // notice later.

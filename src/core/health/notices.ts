@@ -112,9 +112,9 @@ interface Known {
   /** When the state began to be shown. */
   firstMs: number;
   lastMs: number;
-  /** What the receiver was told last, and when; null: nothing yet. */
-  told: Notice | null;
-  toldMs: number;
+  /** What was sent to the receiver last, and when; null: nothing yet. */
+  sent: Notice | null;
+  sentMs: number;
 }
 
 /** Remembers which notices a receiver has, and says which it gets next. It does no I/O. It holds what the board shows, and no queue. */
@@ -136,47 +136,47 @@ export class NoticeBook {
     here: readonly Pick<TenantStatus, 'tenant' | 'reasons'>[],
   ): Notice[] {
     const begun = shown.flatMap(({ notice, patienceMs }): Notice[] => {
-      const begins = { firstMs: nowMs, lastMs: nowMs, told: null, toldMs: nowMs };
+      const begins = { firstMs: nowMs, lastMs: nowMs, sent: null, sentMs: nowMs };
       const known: Known = this.#known.get(notice.id) ?? begins;
       this.#known.set(notice.id, known);
       known.lastMs = nowMs;
       if (patienceMs === Infinity) known.firstMs = nowMs;
-      if (known.told === null)
+      if (known.sent === null)
         return nowMs - known.firstMs >= Math.max(this.#afterMs, patienceMs) ? [notice] : [];
-      const isDue = nowMs - Math.max(known.firstMs, known.toldMs) >= this.#afterMs;
-      return isDue && isLarger(notice, known.told) ? [{ ...notice, status: 'grown' }] : [];
+      const isDue = nowMs - Math.max(known.firstMs, known.sentMs) >= this.#afterMs;
+      return isDue && isLarger(notice, known.sent) ? [{ ...notice, status: 'grown' }] : [];
     });
     const over = [...this.#known].flatMap(([id, known]): Notice[] => {
-      const { told, lastMs } = known;
+      const { sent, lastMs } = known;
       if (lastMs === nowMs) return [];
-      const own = here.find(({ tenant }) => tenant === told?.tenant);
-      const isElsewhere = told !== null && told.tenant !== null && own === undefined;
-      if (told === null || isElsewhere) this.#known.delete(id);
+      const own = here.find(({ tenant }) => tenant === sent?.tenant);
+      const isElsewhere = sent !== null && sent.tenant !== null && own === undefined;
+      if (sent === null || isElsewhere) this.#known.delete(id);
       // While a tenant starts, it is not known yet what needs a person.
       else if (own?.reasons.some(({ part }) => part === 'start') === true) known.lastMs = nowMs;
-      else if (nowMs - lastMs >= this.#afterMs) return [{ ...told, status: 'over' }];
+      else if (nowMs - lastMs >= this.#afterMs) return [{ ...sent, status: 'over' }];
       return [];
     });
     return [...begun, ...over];
   }
 
   /** Notes that the receiver has taken these notices. */
-  told(notices: readonly Notice[]): void {
+  sent(notices: readonly Notice[]): void {
     for (const notice of notices) {
       const known = this.#known.get(notice.id);
       if (notice.status === 'over') this.#known.delete(notice.id);
       else if (known !== undefined) {
-        const collections = new Set([...(known.told?.collections ?? []), ...notice.collections]);
-        known.told = { ...notice, collections: [...collections] };
-        known.toldMs = known.lastMs;
+        const collections = new Set([...(known.sent?.collections ?? []), ...notice.collections]);
+        known.sent = { ...notice, collections: [...collections] };
+        known.sentMs = known.lastMs;
       }
     }
   }
 }
 
-function isLarger(now: Notice, told: Notice): boolean {
-  const hasMoreRows = now.rows !== null && told.rows !== null && now.rows >= 2 * told.rows;
-  return hasMoreRows || now.collections.some((each) => !told.collections.includes(each));
+function isLarger(now: Notice, sent: Notice): boolean {
+  const hasMoreRows = now.rows !== null && sent.rows !== null && now.rows >= 2 * sent.rows;
+  return hasMoreRows || now.collections.some((each) => !sent.collections.includes(each));
 }
 
 const MOST_LINES = 10;

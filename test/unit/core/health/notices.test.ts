@@ -35,7 +35,7 @@ function told(minutes: number, ...events: readonly PipelineEvent[]): string[] {
   const here = world.board.tenants.map((monitor) => monitor.status());
   const shown = here.flatMap((status) => noticesOf(status, 'rollcall'));
   const due = book.due(shown, nowMs, here);
-  book.told(due);
+  book.sent(due);
   last = due.at(-1) ?? last;
   return due.map(({ status, code }) => `${status} ${code}`);
 }
