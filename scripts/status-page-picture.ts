@@ -38,7 +38,7 @@ const nowMs = Date.now();
 const collections = Object.keys(ROWS) as CollectionName[];
 // The process has run for three days when the picture is made.
 let clockMs = nowMs - 72 * HOUR_MS;
-const board = new Board(configOf(['north'], collections), { version: packageVersion(), now: () => clockMs });
+const board = new Board(configOf(['north'], collections), { version: packageVersion, now: () => clockMs });
 board.showTenants(['north']);
 const emit = (event: object): void => void board.note('north', event as PipelineEvent);
 const rowsOf = (collection: CollectionName) => ROWS[collection] ?? 0;

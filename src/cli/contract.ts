@@ -32,7 +32,7 @@ async function contract({ output, loadConfig, flags }: Verb<Scope>): Promise<voi
       // `absence-state` has no schema: it is internal, and its values are not Avro.
       return schema === undefined ? [] : [{ ...topic, settings: topicSettings(topic.suffix), schema }];
     });
-  const document = asyncApiDocument(packageVersion(), topics);
+  const document = asyncApiDocument(packageVersion, topics);
   output.line(stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd());
   output.data(document);
 }

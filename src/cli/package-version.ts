@@ -1,6 +1,4 @@
 import manifest from '../../package.json' with { type: 'json' };
 
 /** The version in package.json. */
-export function packageVersion(): string {
-  return manifest.version;
-}
+export const packageVersion = manifest.version;

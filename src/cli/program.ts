@@ -87,7 +87,7 @@ async function createProgram(
   const program = new Command('rollcall')
     .description(DESCRIPTION)
     .version(
-      `rollcall ${packageVersion()} (Node ${process.versions.node}, ${process.platform} ${process.arch})`,
+      `rollcall ${packageVersion} (Node ${process.versions.node}, ${process.platform} ${process.arch})`,
       '-V, --version',
       'print the versions of Rollcall and Node',
     )

@@ -61,7 +61,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   let stopping: NodeJS.Timeout | undefined;
   signal.addEventListener('abort', () => (stopping = setTimeout(giveUp, STOP_WITHIN_MS).unref()));
   const board = new Board(configFile, {
-    version: packageVersion(),
+    version: packageVersion,
     now: () => Date.now(),
     read: (tenantIds, facts) => assembly.store.coordination.livingOwners(tenantIds, facts),
   });

@@ -111,7 +111,7 @@ async function hear(config: Config, tenants: readonly TenantConfig[]): Promise<r
     const living = await store.coordination.livingOwners(ids, ['version', 'health', 'collections', 'note']);
     // A living process cannot renew its heartbeat in a Redis that takes no writes.
     if (living.includes(null)) await store.ready();
-    return living.map((each) => heardOf(each, packageVersion()));
+    return living.map((each) => heardOf(each, packageVersion));
   } catch (error) {
     const remedy = error instanceof RollcallError ? error.remedy : 'Check redis.url.';
     return tenants.map(() => ({ reported: [{ part: 'redis', why: describeError(error), remedy }] }));

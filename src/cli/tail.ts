@@ -128,7 +128,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
       output.note(
         [
           countOf(shown, 'record'),
-          `${who}, searched to the end at ${new Date().toISOString()} by Rollcall ${packageVersion()}: ${topics.join(', ')}`,
+          `${who}, searched to the end at ${new Date().toISOString()} by Rollcall ${packageVersion}: ${topics.join(', ')}`,
           SCOPE,
           ...receipt.lines(settings, Date.now(), onHold),
         ].join('\n'),
@@ -257,6 +257,4 @@ export function searchFor(id: string) {
 type IdSearch = ReturnType<typeof searchFor>;
 
 /** Parses a text that is the JSON of an array or object; null for any other text. */
-function jsonIn(text: string): unknown {
-  return /^\s*[[{]/.test(text) ? jsonOrNull(text) : null;
-}
+const jsonIn = (text: string): unknown => (/^\s*[[{]/.test(text) ? jsonOrNull(text) : null);

@@ -47,9 +47,7 @@ export interface HostPermits {
 
 const UNBOUNDED: HostPermits = { all: new Semaphore(Infinity), core: new Semaphore(Infinity) };
 
-function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
-  return delay(ms, undefined, { signal });
-}
+const sleepFor = (ms: number, signal: AbortSignal): Promise<void> => delay(ms, undefined, { signal });
 
 interface Kind {
   /** Names, in errors, what failed. */

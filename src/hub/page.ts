@@ -62,9 +62,8 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
 /** `envelope`: the name of the list; `where` names the collection in errors. */
 type ListPlace = { readonly envelope: string; readonly where: string };
 
-function rowsIn(text: Buffer, list: ListPlace): readonly unknown[] {
-  return listIn(parseBody(text.toString('utf8')), list) ?? [];
-}
+const rowsIn = (text: Buffer, list: ListPlace): readonly unknown[] =>
+  listIn(parseBody(text.toString('utf8')), list) ?? [];
 
 function idsOf(rows: readonly unknown[]): string[] {
   return rows.map(readableId).filter((id) => id !== null);

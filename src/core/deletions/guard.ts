@@ -52,6 +52,4 @@ export function whyHold(
 }
 
 /** Rounded, because 0.07 times 100 is 7.000000000000001. */
-function percent(ratio: number): number {
-  return Number((ratio * 100).toPrecision(6));
-}
+const percent = (ratio: number): number => Number((ratio * 100).toPrecision(6));

@@ -126,9 +126,7 @@ function rowsOnHoldOf({ collection, progress }: CollectionFacts, { collections }
 const LATE_REMEDY = 'The log says why the syncs fail. To read the hub again at once, run "rollcall pull".';
 
 /** The times in `progress` are by the hub's clock. */
-function hubNowMsOf({ nowMs, hubSkewMs = 0 }: TenantFacts): number {
-  return nowMs + hubSkewMs;
-}
+const hubNowMsOf = ({ nowMs, hubSkewMs = 0 }: TenantFacts): number => nowMs + hubSkewMs;
 
 function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null {
   const { progress, fullSync, hasIncremental } = facts;
