@@ -102,7 +102,7 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
     if (trouble !== undefined) {
       return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} ${trouble}`, {
         remedy:
-          'Rollcall retries. If this continues, check the state of Redis, and set redis.url to the primary.',
+          'Rollcall retries. If this continues, check the state of Redis. If it is a replica, set redis.url to the primary.',
       });
     }
     // A reply may begin with any text, so none is quoted.

@@ -122,7 +122,7 @@ it('a client id in a file is no secret: its tenant changes with the file', () =>
   expect(file.changed()).toEqual({ ...NOTHING, changed: ['north'] });
 });
 
-it('an invalid configuration changes nothing, and the note names each problem', () => {
+it('a running process keeps its configuration if the new one is invalid, and names each problem', () => {
   const { file, secretOf } = opened();
   const { tenants } = file.config;
   files['rollcall.yaml'] = 'tenants: []\nkafka: { brokers: ["localhost:9092"] }\nregistry: { uri: x }\n';

@@ -56,7 +56,7 @@ it.each([
   expect(test.data().length).toBeLessThan(4);
 });
 
-it('the lessons of a student are read from at most 500 pages', async () => {
+it('reading the lessons of a student fails after 500 pages', async () => {
   let page = 0;
   await using test = await testHub((...asked) => {
     page += 1;

@@ -251,7 +251,7 @@ const plain = ({ records: all }: { records: readonly Message[] }): object[] =>
     return { headers, offset, timestamp, key, value, isControlRecord, producerId, inTransaction };
   });
 
-it('a fetched batch is decoded as kafkajs decodes it, and gives each header by its name', async () => {
+it('a fetched batch is decoded as kafkajs decodes it, with the headers of its records by name', async () => {
   const batches = fc.array(stored, { minLength: 1, maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(batches, fc.nat(40), async (all, cutOff) => {

@@ -44,7 +44,7 @@ it('the producer of a tenant is discarded after a failure, and the next task get
   expect(await producer.inTurn(() => Promise.resolve('done'), asError)).toBe('done');
 });
 
-it('a task that waited while its producer was replaced fails, and the new producer sends nothing', async () => {
+it('a task that waited while its producer was replaced fails, and sends nothing', async () => {
   const transactions = new Turns(new Semaphore(1), 60_000);
   const [one, other] = [createdProducer(transactions), createdProducer(transactions)];
   const first = Promise.withResolvers<void>();

@@ -147,7 +147,7 @@ it('the lease of a worker ends once in an outage, and resumes by a heartbeat, wi
   expect(coordinatorOf.mock.calls.length).toBeGreaterThan(2);
 });
 
-it('the lease of a worker lasts two sessions from the last answer while other workers rejoin', async () => {
+it('while workers rejoin, a lease ends twice kafka.session after the last answer of the group', async () => {
   const { coordinator, events, claims } = await joinedWorker();
   coordinator.heartbeat.mockRejectedValueOnce(refused('REBALANCE_IN_PROGRESS'));
   coordinator.joinGroup.mockRejectedValue(refused('GROUP_COORDINATOR_NOT_AVAILABLE'));

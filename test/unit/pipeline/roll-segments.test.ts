@@ -33,7 +33,7 @@ async function roll(
   return marked;
 }
 
-it('each partition with data, also of rejects, gets an end marker at once and then once an interval', async () => {
+it('each partition with data, also of rejects, gets an end marker at once and then daily', async () => {
   const marked = await roll(0, 30 * DAY_MS);
   const ends = { users: [2], rejects: [0] };
   expect(marked.map((each) => each.ends)).toEqual(marked.map(() => ends));

@@ -122,7 +122,7 @@ it.each(Object.entries(SEEN))(
 );
 
 it.each(Object.entries(PROVEN))(
-  'the fault %s of the reference hub does what it says',
+  'the reference hub shows the fault %s when it is set',
   async (spec, prove) => {
     faults.set(spec);
     await prove();

@@ -45,7 +45,7 @@ it('a failed commit neither drops a row from the list of missing rows nor lists 
   expect(await namedBy(after, 'tx-3')).toBe('tx-3');
 });
 
-it('rows that are back give the list no new id while the log names a sync whose list is not stored', async () => {
+it('rows that are back give the list no new id while the log names a list that is not stored', async () => {
   const { deletions } = await opened('full-1');
   await deletions.afterCommit(naming('full-2'), null);
   expect(await namedBy(deletions, 'tx-2')).toBe('full-2');
