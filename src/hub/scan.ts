@@ -222,7 +222,7 @@ class Scanner {
     if (!this.#auto || (mode === 'keyset' && pages === 0)) return false;
     const mayTryOffset = mode === 'keyset' && !this.#state.isDecided;
     if (mayTryOffset) this.#leaveMode(`the hub answered HTTP ${status}`);
-    // The next scan finds out anew how the hub pages.
+    // The next scan finds out again how the hub pages.
     else this.#findings.paging = null;
     return mayTryOffset;
   }

@@ -78,7 +78,7 @@ export class TenantMonitor {
       case 'owned':
         this.#owner = { owner: event.owner, ownedSinceMs: nowMs };
         this.isOwner = true;
-        // Each step of a start is reported anew, so that it shows when this step began.
+        // Each step of a start is reported again, so that it shows when this step began.
         if (this.report('start', null)) this.report('start', TAKING_OVER);
         for (const part of ['kafka', 'registry', 'redis', 'owner'] as const) this.report(part, null);
         return true;
